@@ -17,6 +17,7 @@ FOLDER = Path(__file__).parent.parent / "locale"
 PLACEHOLDER = re.compile(r"%\((\w+)\)[sd]")
 WORDS = {"wants", "what", "state", "does", "kind", "many", "script"}
 COUNT, COUNTED = "%(count)s %(things)s", re.compile(r"([\d,]+) (.+)")
+WRITTEN = re.compile(r"%\((\w+)\)[sd]|%%")
 LONGEST = 2000  # characters: no sentence of the hub is longer, texts of agents are
 
 
@@ -75,7 +76,10 @@ class Catalogue:
     def exact(self, text: str) -> str | None:
         """The translation of a sentence without values; one that follows a colon elsewhere may begin with a small letter."""
         known = self.messages
-        return known.get(text) or known.get(text.replace("%", "%%")) or known.get(text[:1].lower() + text[1:])
+        if found := known.get(text) or known.get(text[:1].lower() + text[1:]):
+            return found
+        doubled = known.get(text.replace("%", "%%")) if "%" in text else None
+        return filled(doubled, {}) if doubled else None
 
     def sentence(self, text: str) -> str | None:
         """The translation of one sentence, or None."""
@@ -83,7 +87,8 @@ class Catalogue:
             return found
         for pattern in self.patterns:
             if (values := pattern.values_in(text)) is not None:
-                return self.messages[pattern.msgid] % {name: self.part(name, value) for name, value in values.items()}
+                said = {name: self.part(name, value) for name, value in values.items()}
+                return filled(self.messages[pattern.msgid], said)
         return None
 
     def part(self, name: str, value: str) -> str:
@@ -98,14 +103,21 @@ class Catalogue:
         """A number with what it counts: 3 min, 3 zero-width characters."""
         found = COUNTED.fullmatch(value)
         if found and (words := self.messages.get(f"%(count)s {found[2]}")):
-            return words % {"count": found[1]}
+            return filled(words, {"count": found[1]})
         things = self.sentence(found[2]) if found else None
-        return self.messages.get(COUNT, COUNT) % {"count": found[1], "things": things} if found and things else None
+        return (
+            filled(self.messages.get(COUNT, COUNT), {"count": found[1], "things": things}) if found and things else None
+        )
 
 
 def pattern_of(msgid: str) -> Pattern:
     pieces = PLACEHOLDER.split(msgid)  # text, name, text, name, …, text
     return Pattern(msgid, tuple(piece.replace("%%", "%") for piece in pieces[::2]), tuple(pieces[1::2]))
+
+
+def filled(sentence: str, values: Mapping[str, str]) -> str:
+    """The sentence with its values, each of them text as it was found: `%(n)d` takes "3" too, which `%` refuses."""
+    return WRITTEN.sub(lambda place: values.get(place[1], place[0]) if place[1] else "%", sentence)
 
 
 def expression_parts(texts: Iterable[str], names: Iterable[str]) -> Iterable[str]:
