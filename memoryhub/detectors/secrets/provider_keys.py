@@ -236,6 +236,7 @@ _INSIDE_WORDS = (
     "SharedAccessKey=",
     "/hooks/",
     ":aad3b435b51404eeaad3b435b51404ee:",
+    "::",
     *(prefix for _, prefixes, _ in WEBHOOKS for prefix in prefixes.split("|")),
 )
 """Prefixes that begin a key in the middle of a word as well."""
