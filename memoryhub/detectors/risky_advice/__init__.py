@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from .. import chinese
 from ..costs import spend
@@ -18,10 +19,11 @@ from ..injection.mention_or_order import describes_option, fences, is_listed_as_
 from ..known_texts import KnownText
 from ..patterns import Found, bounded
 from ..scanning import Together
-from . import chinese_signs
-from .signs import SIGNS, Sign
+from . import chinese_signs, recipe_signs, signs
+from .sign import Sign
 
 CODE = "risky_advice"
+SIGNS = (*signs.SIGNS, *recipe_signs.SIGNS)
 _TOGETHER = Together([sign.words for sign in SIGNS])
 MAX_FINDINGS = 20
 _NEAR = 80
@@ -74,7 +76,21 @@ _QUOTES = ('"', "'", "“", "”")
 
 
 def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Finding]:
-    """One finding per line and kind, at most twenty."""
+    """One finding per line and kind, at most twenty. What is written in another way counts as well."""
+    found = _found(lines)
+    for read in lines.readings:
+        for one in _found(Lines(read.plain)):
+            found.append(_moved(one, lines, *read.span(one.start, one.end)))
+    for run in lines.decoded:
+        found += [_moved(one, lines, run.start, run.end) for one in _found(Lines(run.plain))[:1]]
+    return list({(one.line, one.kind): one for one in reversed(found)}.values())[:MAX_FINDINGS]
+
+
+def _moved(one: Finding, lines: Lines, start: int, end: int) -> Finding:
+    return replace(one, start=start, end=end, line=lines.number(start))
+
+
+def _found(lines: Lines) -> list[Finding]:
     found: dict[tuple[int, str], Finding] = {}
     for one, start, end in _in_chinese(lines):
         first, last = _in_original(lines, start, end)
@@ -104,6 +120,7 @@ def _in_chinese(lines: Lines) -> Iterator[tuple[chinese.Rule, int, int]]:
 def _places(sign: Sign, lines: Lines, stretches: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     for start, end in stretches:
         spend()
+        end = min(end + sign.beyond, len(lines.normalised))
         if sign.needs and not sign.needs.search(lines.normalised, start, end):
             continue
         for match in _matches(sign, lines, start, end):
@@ -140,7 +157,8 @@ def _is_told(sign: Sign, lines: Lines, start: int, end: int) -> bool:
         return True
     if _ITEM_OF_COMMANDS.search(before) and _DESCRIPTION.match(text, end):
         return True
-    if _OPTION_BEFORE.search(before) or (sign.is_order and _is_name(text, start, end)):
+    is_piped = sign.kind == "runs" and before.endswith("| ")
+    if (_OPTION_BEFORE.search(before) and not is_piped) or (sign.is_order and _is_name(text, start, end)):
         return True
     if _REPORTED.search(before):
         return False

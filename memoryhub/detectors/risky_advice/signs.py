@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ..patterns import plain
+from .sign import Sign
+from .sign import sign as _sign
 
-from ..patterns import Bounded, Plain, bounded, plain
-from ..scanning import Group, opened
-
-_REACH = 1_000
-
-_ADDRESS = (
+ADDRESS = (
     r"(?!\S{1,80}\s+(?:annotation|label|field)s?\b)(?:https?://|wss?://|ftp://|s3://|gs://|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}\.[a-z]{2,}|\b\d{1,3}(?:\.\d{1,3}){3}\b|"
     r"(?<![\w./@-])(?:[a-z0-9-]{1,40}\.){1,4}(?:com|net|org|io|dev|app|co|ai|xyz|info|site|online|cloud|me|sh(?=/)|example|internal|test|biz|tech|top|ru|cn|cc|to|link|click|live|pro)\b(?!\())"
 )
@@ -19,8 +16,8 @@ _HAS_ADDRESS = plain(
 _HAS_SWITCH = plain(
     r"[-vrschunpg](?:(?<=-)-|(?<=v)erify|(?<=r)eject|(?<=s)(?:trict|etenf|pctl|et-exec|kip_)|(?<=c)(?:hmod|url)|(?<=h)usky|(?<=u)fw|(?<=n)opass)"
 )
-_HOME = r"(?:https?://)?(?:localhost|127\.|0\.0\.0\.0|\[::1\]|(?:www\.)?example\.(?:com|org|net)\b)"
-_AWAY = rf"(?!{_HOME})https?://(?!\$|<|\{{|your|api\.example)"
+HOME = r"(?:https?://)?(?:localhost|127\.|0\.0\.0\.0|\[::1\]|(?:www\.)?example\.(?:com|org|net)\b)"
+AWAY = rf"(?!{HOME})https?://(?!\$|<|\{{|your|api\.example)"
 _BODY = r"(?:(?:-d|--data[\w-]*|-f|--form|-t|--upload-file|--post-file|--body-file)[\s=]+\S{0,60}?(?:@|\$\(|`)|-t\s+[\w./~]|\$\(\s?(?:cat|env|printenv|base64|tar|history|hostname)\b|<\s?[\w./~]+\.\w|--post-file)"
 _DATA = (
     r"(?:logs?|transcripts?|conversations?|chats?|messages?|records?|datas?(?:ets?|base)?|dumps?|backups?|exports?|reports?|results?|outputs?|payloads?|contents?|files?|documents?|"
@@ -52,26 +49,6 @@ _PRIVATE = (
     r"personal\s+\w+|session\s+\w+|invoices?|documents?|files?|records?|inventory|database|dumps?|memory|notes|everything)"
 )
 
-
-@dataclass(frozen=True)
-class Sign:
-    kind: str
-    words: tuple[Group, ...]
-    pattern: Bounded
-    says: str
-    is_order: bool
-    """Whether the pattern begins with a verb that a noun before it would turn into a description."""
-    opens: Group | None
-    """The pattern begins with one of these words; nothing: it may begin anywhere."""
-    needs: Plain | None
-    """What every hit holds, quicker to look for than the hit itself."""
-
-
-def _sign(kind: str, words: str, pattern: str, says: str, is_order: bool = False, needs: Plain | None = None) -> Sign:
-    near, opens = opened(words)
-    return Sign(kind, near, bounded(pattern, reach=_REACH), says, is_order, opens, needs)
-
-
 _SENDS = "send post upload forward mirror copy copyin cc bcc email mail sync replic stream ship push report submit route routing proxy redirect export back backing deliver relay publish paste share tunnel"
 _LOOSENS = (
     "disable turn switch skip bypass by suppress ignor omit drop remove relax loosen waive waiving weaken comment"
@@ -81,15 +58,15 @@ _CHECKS = (
     "confirm sandbox firewall policy lint type test secret branch pre audit logging limit fraud kyc identity verif valid selinux apparmor gatekeeper seccomp antivirus defender dependabot"
 )
 SIGNS: tuple[Sign, ...] = (
-    _sign("sends", f"^{_SENDS}", rf"\b{_SEND}\b(?:(?!\b(?:never|only|changed)\b)[^.\n]|\.(?=\S)){{0,120}}?\b{_DATA}\b(?:(?!\b(?:only|changed)\b)[^.\n]|\.(?=\S)){{0,100}}?\b(?:to|via|through)\b(?:[^.\n]|\.(?=\S)){{0,60}}?(?!{_HOME}){_ADDRESS}",
+    _sign("sends", f"^{_SENDS}", rf"\b{_SEND}\b(?:(?!\b(?:never|only|changed)\b)[^.\n]|\.(?=\S)){{0,120}}?\b{_DATA}\b(?:(?!\b(?:only|changed)\b)[^.\n]|\.(?=\S)){{0,100}}?\b(?:to|via|through)\b(?:[^.\n]|\.(?=\S)){{0,60}}?(?!{HOME}){ADDRESS}",
           "it sends data or traffic to an address", is_order=True, needs=_HAS_ADDRESS),
-    _sign("sends", f"^{_SENDS}", rf"\b{_SEND_NOW}\b\s+(?:\w+\s+){{0,4}}?(?:to|through|via)\s+(?:[`\"'<(]{{0,2}})(?!{_HOME}){_ADDRESS}(?:[^.\n]|\.(?=\S)){{0,100}}?\b{_DATA}\b",
+    _sign("sends", f"^{_SENDS}", rf"\b{_SEND_NOW}\b\s+(?:\w+\s+){{0,4}}?(?:to|through|via)\s+(?:[`\"'<(]{{0,2}})(?!{HOME}){ADDRESS}(?:[^.\n]|\.(?=\S)){{0,100}}?\b{_DATA}\b",
           "it sends data or traffic to an address", is_order=True),
-    _sign("sends", f"{_SENDS} sent forwarded mailed copied synced shipped routed", rf"\b{_DATA}\b[^.\n]{{0,40}}?\b(?:is|are|be|get|gets|being|goes?|been)\s+(?:\w+\s+){{0,2}}?(?:sent|posted|uploaded|forwarded|mirrored|copied|e?mailed|synced|replicated|streamed|shipped|pushed|submitted|routed|proxied|redirected|exported|backed\s+up|relayed|published|to)\s+(?:\w+\s+){{0,3}}?(?:to|at|via|through)?\s{{0,3}}[`\"'<(]{{0,2}}(?!{_HOME}){_ADDRESS}|\b(?:bcc|cc)\s+(?:\w+\s+){{0,3}}?[\w.+-]{{1,64}}@[\w-]{{1,64}}\.[a-z]{{2,}}",
+    _sign("sends", f"{_SENDS} sent forwarded mailed copied synced shipped routed", rf"\b{_DATA}\b[^.\n]{{0,40}}?\b(?:is|are|be|get|gets|being|goes?|been)\s+(?:\w+\s+){{0,2}}?(?:sent|posted|uploaded|forwarded|mirrored|copied|e?mailed|synced|replicated|streamed|shipped|pushed|submitted|routed|proxied|redirected|exported|backed\s+up|relayed|published|to)\s+(?:\w+\s+){{0,3}}?(?:to|at|via|through)?\s{{0,3}}[`\"'<(]{{0,2}}(?!{HOME}){ADDRESS}|\b(?:bcc|cc)\s+(?:\w+\s+){{0,3}}?[\w.+-]{{1,64}}@[\w-]{{1,64}}\.[a-z]{{2,}}",
           "it sends data or traffic to an address", needs=_HAS_ADDRESS),
-    _sign("sends", "curl wget http nc ncat / http https", rf"\b(?:curl|wget|http|nc|ncat)\b(?:[^\n]{{0,160}}?{_BODY}[^\n]{{0,160}}?|[^\n]{{0,60}}?(?={_AWAY}[^\n]{{0,160}}{_BODY})){_AWAY}|\|\s{{0,3}}(?:curl|nc|ncat)\b[^\n]{{0,80}}?(?:@-|-\s?t\s+-|{_AWAY}|\s\d{{2,5}}\b)",
+    _sign("sends", "curl wget http nc ncat / http https", rf"\b(?:curl|wget|http|nc|ncat)\b(?:[^\n]{{0,160}}?{_BODY}[^\n]{{0,160}}?|[^\n]{{0,60}}?(?={AWAY}[^\n]{{0,160}}{_BODY})){AWAY}|\|\s{{0,3}}(?:curl|nc|ncat)\b[^\n]{{0,80}}?(?:@-|-\s?t\s+-|{AWAY}|\s\d{{2,5}}\b)",
           "it sends data or traffic to an address"),
-    _sign("sends", "add change configure export keep override point replace rout set switch use ^ proxy http https registry mirror bcc cc dns resolver index / set use point add switch change export configure replace override through via point", rf"\b(?:set|use|point|add|switch|change|export|configure|replace|override|route|keep)\b[^.\n]{{0,60}}?\b(?:https?_proxy|https?_proxy|proxy|registry|mirror|bcc|cc|dns(?:\s+server)?|resolver|index-url)\b[^.\n]{{0,40}}?(?:to|=|:|at|with|through|by|is)\s{{0,3}}[`\"'<(]{{0,2}}(?!{_HOME}){_ADDRESS}",
+    _sign("sends", "add change configure export keep override point replace rout set switch use ^ proxy http https registry mirror bcc cc dns resolver index / set use point add switch change export configure replace override through via point", rf"\b(?:set|use|point|add|switch|change|export|configure|replace|override|route|keep)\b[^.\n]{{0,60}}?\b(?:https?_proxy|https?_proxy|proxy|registry|mirror|bcc|cc|dns(?:\s+server)?|resolver|index-url)\b[^.\n]{{0,40}}?(?:to|=|:|at|with|through|by|is)\s{{0,3}}[`\"'<(]{{0,2}}(?!{HOME}){ADDRESS}",
           "it sends data or traffic to an address"),
     _sign("loosens", f"^{_LOOSENS} / {_CHECKS}", rf"\b{_LOOSEN}\s+(?:(?:the|all|any|every|this|our|its|your|both|these|strict|extra|usual|second|additional|manual|human|full)\s+){{0,3}}{_CHECK}\b",
           "it loosens a check", is_order=True),
@@ -103,9 +80,9 @@ SIGNS: tuple[Sign, ...] = (
           "it runs something from outside"),
     _sign("runs", "^pip npm npx yarn pnpm gem cargo go brew uv docker helm kubectl git apt conda bunx pipx / http https git ssh index registry extra trusted tgz", r"\b(?:pip3?|uv(?:\s+pip)?|pipx|npm|pnpm|yarn|npx|bunx|gem|cargo|go|brew|conda|helm|kubectl|docker)\s+(?:install|add|get|i|exec|tap|apply|pull|create|dlx|(?<=go\s)run|(?<=npx\s)run)\b[^\n`]{0,80}?(?:(?:--(?:extra-)?index-url|--registry|-i|--find-links|--source|-f|--from)[\s=]+(?:https?://(?!download\.pytorch\.org|(?:test\.)?pypi\.org|registry\.npmjs\.org|localhost|127\.))|(?:git\+)?https?://(?!(?:github|gitlab)\.com/[\w.-]+/[\w.-]+/releases|download\.pytorch\.org|(?:test\.)?pypi\.org|registry\.npmjs\.org|localhost|127\.)[^\s]{4,}|git\+ssh://)",
           "it installs something from outside"),
-    _sign("runs", "clone download fetch get geti gets grab install load pull ^ download fetch get grab pull install clone / run execute launch install source load open import eval apply start unpack chmod", rf"\b(?:download|fetch|grab|pull|get|install|clone|load)(?:ing|s)?\b(?:[^.\n]|\.(?=\S)){{0,100}}?(?!{_HOME}){_ADDRESS}(?:[^.\n]|\.(?=\S)){{0,100}}?\b(?:and|then|,|&&)\s+(?:\w+\s+){{0,3}}?(?:run|execute|launch|install|source|load|open|import|eval|apply|start|unpack|chmod)\b",
+    _sign("runs", "clone download fetch get geti gets grab install load pull ^ download fetch get grab pull install clone / run execute launch install source load open import eval apply start unpack chmod", rf"\b(?:download|fetch|grab|pull|get|install|clone|load)(?:ing|s)?\b(?:[^.\n]|\.(?=\S)){{0,100}}?(?!{HOME}){ADDRESS}(?:[^.\n]|\.(?=\S)){{0,100}}?\b(?:and|then|,|&&)\s+(?:\w+\s+){{0,3}}?(?:run|execute|launch|install|source|load|open|import|eval|apply|start|unpack|chmod)\b",
           "it runs something from outside"),
-    _sign("runs", "^run execute install launch source use load add / script binary package installer helper plugin extension agent hook module tool snippet / from at hosted http https", rf"\b(?:run|execute|install|launch|source|load|use|add)\b(?:[^.\n]|\.(?=\S)){{0,60}}?\b(?:script|binary|package(?!\s+manager)|installer|helper|plugin|extension|agent|hook|module|tool|snippet|one-?liner|patch|wheel|image|action)\b(?:[^.\n]|\.(?=\S)){{0,50}}?\b(?:from|at|hosted\s+(?:on|at)|via)\s+[`\"'<(]{{0,2}}(?!{_HOME}){_ADDRESS}",
+    _sign("runs", "^run execute install launch source use load add / script binary package installer helper plugin extension agent hook module tool snippet / from at hosted http https", rf"\b(?:run|execute|install|launch|source|load|use|add)\b(?:[^.\n]|\.(?=\S)){{0,60}}?\b(?:script|binary|package(?!\s+manager)|installer|helper|plugin|extension|agent|hook|module|tool|snippet|one-?liner|patch|wheel|image|action)\b(?:[^.\n]|\.(?=\S)){{0,50}}?\b(?:from|at|hosted\s+(?:on|at)|via)\s+[`\"'<(]{{0,2}}(?!{HOME}){ADDRESS}",
           "it installs or runs something from outside"),
     _sign("runs", "^eval exec decode base64 atob b64decode", r"\b(?:eval|exec)\s*\(\s*(?:base64|atob|requests?\.get|fetch|urllib|open|zlib|bytes|compile|__import__)|\bbase64\s+(?:-d|--decode)\b[^\n]{0,40}\|\s{0,3}(?:ba|z)?sh\b",
           "it runs something that cannot be read"),
@@ -115,11 +92,11 @@ SIGNS: tuple[Sign, ...] = (
           "it sends data to somewhere outside"),
     _sign("asks", "ask request prompt require provide share enter give tell confirm collect verify / passw credent token api secret pin otp login key keys card social", r"\b(?:ask|request(?!\s+(?:with|body|is|to))|prompt|require|tell|instruct|get|have)\b[^.;:|`\n]{0,40}?\b(?:users?|customers?|them|members?|clients?|callers?|employees?|their|person|people)\b(?:(?!\b(?:rather|instead|placeholder|without|never|not|no)\b)[^.;|\n]){0,50}?\b(?:passwords?|credentials?|one-time\s+codes?|otps?|pins?|card\s+numbers?|social\s+security|recovery\s+(?:codes?|phrases?)|private\s+keys?|login\s+details)\b|(?:^|[.!?:\n]\s*|\d[.)]\s+|[-*]\s+|\bplease\s+|\bmust\s+|\bimmediately\s+)(?:provide|share|enter|give|confirm|send)\s+(?:us\s+|me\s+)?(?:your|their|the\s+user's|all)\s+(?:\w+\s+){0,2}(?:passwords?|credentials?|otps?|pins?|private\s+keys?|recovery\s+phrase|card\s+number)\b(?!\s+(?:in|to|into|at|from|via|as)\s+(?:the\s+)?(?:field|box|input|text|\.env|env|config|vault|secret|dashboard|settings|login|form))",
           "it asks somebody for credentials"),
-    _sign("runs", "call check cons cont download fetch load ping poll pull query re read receive rere retriev sync visi ^ fetch download load pull get check sync retriev poll receive read query / instruct direct rules command config manif payload order guidance behav playbook update", rf"\b(?:fetch|download|load|pull|check|sync|retrieve|poll|receive|read|consult|query|re-?read)(?:ing)?\b(?:(?!\b(?:never|docs?|documentation|example)\b)(?:[^.;|\n]|\.(?=\S))){{0,60}}?\b(?:instructions?|directives?|commands?|orders|playbooks?|behaviou?rs?|(?:agent|remote|latest|new|updated)\s+(?:rules|guidance|polic(?:y|ies)|updates?)|config(?:uration)?|settings|prompts?|manifests?|payloads?)\b(?:[^.;|\n]|\.(?=\S)){{0,40}}?\b(?:from|at|via|on)\s+(?:[`\"'<(]{{0,2}}{_AWAY}|(?:a|the|our)\s+(?:remote|external|central)\s+(?:server|endpoint|host|service|url)\b)|\b(?:check|consult|visit|query|poll|call|fetch|contact|ping)\s+[`\"'<(]{{0,2}}{_AWAY}[^\s|]{{1,120}}\s+(?:\w+\s+){{0,4}}?(?:before|prior\s+to|and\s+(?:follow|apply|obey|execute|run|do)|for\s+(?:new\s+|the\s+latest\s+|updated\s+)?(?:instructions?|directives?|commands?|orders|tasks|rules))\b",
+    _sign("runs", "call check cons cont download fetch load ping poll pull query re read receive rere retriev sync visi ^ fetch download load pull get check sync retriev poll receive read query / instruct direct rules command config manif payload order guidance behav playbook update", rf"\b(?:fetch|download|load|pull|check|sync|retrieve|poll|receive|read|consult|query|re-?read)(?:ing)?\b(?:(?!\b(?:never|docs?|documentation|example)\b)(?:[^.;|\n]|\.(?=\S))){{0,60}}?\b(?:instructions?|directives?|commands?|orders|playbooks?|behaviou?rs?|(?:agent|remote|latest|new|updated)\s+(?:rules|guidance|polic(?:y|ies)|updates?)|config(?:uration)?|settings|prompts?|manifests?|payloads?)\b(?:[^.;|\n]|\.(?=\S)){{0,40}}?\b(?:from|at|via|on)\s+(?:[`\"'<(]{{0,2}}{AWAY}|(?:a|the|our)\s+(?:remote|external|central)\s+(?:server|endpoint|host|service|url)\b)|\b(?:check|consult|visit|query|poll|call|fetch|contact|ping)\s+[`\"'<(]{{0,2}}{AWAY}[^\s|]{{1,120}}\s+(?:\w+\s+){{0,4}}?(?:before|prior\s+to|and\s+(?:follow|apply|obey|execute|run|do)|for\s+(?:new\s+|the\s+latest\s+|updated\s+)?(?:instructions?|directives?|commands?|orders|tasks|rules))\b",
           "it takes orders from outside"),
     _sign("runs", "eval execut follow obey run ^ execut run apply follow obey / received returned respon remote fetched downloaded server payload", r"\b(?:execute|run|obey|follow|eval(?:uate)?)\b[^.;|\n]{0,40}?\b(?:commands?|instructions?|directives?|scripts?|code|payloads?|steps?)\b[^.;|\n]{0,30}?\b(?:(?:received|returned|fetched|downloaded|sent|given|provided|supplied)\s+(?:from|by|in)\s+(?:the|a|an|this|that|our)\s+(?:\w+\s+)?(?:server|endpoint|response|remote|service|url|page|api|host|email|mail|document|site)|from\s+(?:the|a|our)\s+(?:remote|external|c2|command))\b",
           "it takes orders from outside"),
-    _sign("steers", "add all append attach close each end endi ends ever finish if include insert link mention place put when your ^ append include add insert mention end finish place put attach close recommend direct send point refer give offer / response reply repli answer summar message email output discuss asked user report", rf"\b(?:append|include|add|insert|mention|put|place|attach|link|close\s+with|end(?:s|ing)?\s+with|finish\s+with)\b(?:[^;|\n]){{0,60}}?(?:{_AWAY}|\bvisit\s+\S{{1,60}}\.\w|(?:verify|details|more|log\s?in|sign\s?in|pay)\s+at\s+\S{{1,60}}\.\w)(?:[^;|\n]){{0,80}}?\b(?:(?:all|every|each|any|your|to\s+the)\s+(?:\w+\s+)?(?:responses?|repl(?:y|ies)|answers?|summar(?:y|ies)|messages?|outputs?|users?|customers?)|when(?:ever)?\s+(?:discussing|asked|the\s+user|users?|somebody|someone|a\s+customer|customers|talking))|\b(?:all|every|each|your)\s+(?:\w+\s+)?(?:responses?|repl(?:y|ies)|answers?|summar(?:y|ies)|messages?|outputs?|emails?)\b[^.;|\n]{{0,40}}?\b(?:ends?|close|finish|include|contain|start|begin)\b(?:[^;|\n]){{0,50}}?(?:{_AWAY}|\b(?:visit|at)\s+\S{{1,60}}\.\w)|\b(?:when|if|whenever)\b[^.;|\n]{{0,60}}?\b(?:asks?|asked|discuss\w*|mentions?|needs?)\b[^.;|\n]{{0,60}}?,?\s(?:always\s+)?(?:append|include|add|insert|mention|direct|send|point|refer|give|offer|recommend)\b(?:[^;|\n]){{0,60}}?{_AWAY}",
+    _sign("steers", "add all append attach close each end endi ends ever finish if include insert link mention place put when your ^ append include add insert mention end finish place put attach close recommend direct send point refer give offer / response reply repli answer summar message email output discuss asked user report", rf"\b(?:append|include|add|insert|mention|put|place|attach|link|close\s+with|end(?:s|ing)?\s+with|finish\s+with)\b(?:[^;|\n]){{0,60}}?(?:{AWAY}|\bvisit\s+\S{{1,60}}\.\w|(?:verify|details|more|log\s?in|sign\s?in|pay)\s+at\s+\S{{1,60}}\.\w)(?:[^;|\n]){{0,80}}?\b(?:(?:all|every|each|any|your|to\s+the)\s+(?:\w+\s+)?(?:responses?|repl(?:y|ies)|answers?|summar(?:y|ies)|messages?|outputs?|users?|customers?)|when(?:ever)?\s+(?:discussing|asked|the\s+user|users?|somebody|someone|a\s+customer|customers|talking))|\b(?:all|every|each|your)\s+(?:\w+\s+)?(?:responses?|repl(?:y|ies)|answers?|summar(?:y|ies)|messages?|outputs?|emails?)\b[^.;|\n]{{0,40}}?\b(?:ends?|close|finish|include|contain|start|begin)\b(?:[^;|\n]){{0,50}}?(?:{AWAY}|\b(?:visit|at)\s+\S{{1,60}}\.\w)|\b(?:when|if|whenever)\b[^.;|\n]{{0,60}}?\b(?:asks?|asked|discuss\w*|mentions?|needs?)\b[^.;|\n]{{0,60}}?,?\s(?:always\s+)?(?:append|include|add|insert|mention|direct|send|point|refer|give|offer|recommend)\b(?:[^;|\n]){{0,60}}?{AWAY}",
           "it puts an address into answers"),
     _sign("steers", "always choose exclus is never only override pick prefer promote recommend ^ recommend suggest promote show pick choose prefer trust mention override / never only always regardless exclus / product provider vendor brand supplier competit altern compan partner list any option", r"\bnever\s+(?:recommend|suggest|mention|show|offer|propose)\s+(?:any\s+)?(?:other|alternatives?|competitors?|competing)\b|\bonly\s+(?:ever\s+)?(?:recommend|suggest|show|trust|offer|propose|promote)\s+(?:\w+\s+){0,3}?(?:products?|providers?|vendors?|brands?|suppliers?|services?|from)\b|\b(?:always|exclusively)\s+(?:recommend|suggest|promote|pick|choose|select|favou?r|rank|list)\s+(?:\w+\s+){0,4}?(?:products?|vendors?|brands?|suppliers?|partner|first\s+(?:item|option|result)|over\s+(?:its\s+)?(?:competitors?|alternatives?)|regardless)\b|\b(?:recommend|promote|prefer|choose|pick)\w*\b[^.;|\n]{0,60}?\bregardless\s+of\s+(?:the\s+)?(?:price|rating|reviews?|quality|cost|what)\b|\boverride\s+(?:the\s+)?(?:rating|rank|score|price)[\w-]*\s+(?:based\s+)?(?:selection|order\w*|rank\w*)|\balways\s+filter\b[^.;|\n]{0,30}?\bto\s+only\s+show\b|\bis\s+the\s+only\s+(?:approved|trusted|authori[sz]ed|acceptable)\s+(?:\w+\s+)?(?:provider|vendor|supplier|brand|partner)\b",
           "it steers recommendations to somebody's gain"),
@@ -127,9 +104,9 @@ SIGNS: tuple[Sign, ...] = (
           "it dictates what is said of a state of things"),
     _sign("steers", "^access treat supersed override replac / should note entry memory messag record documen all any authorit", r"\baccess\s+should\s+be\s+granted\b|\btreat\s+this\s+(?:note|entry|memory|message|record|document)\s+as\s+(?:the\s+)?(?:authoritative|final|official|canonical)\b|\b(?:supersedes?|overrides?|replaces?)\s+(?:and\s+corrects?\s+)?(?:all|any)\s+(?:prior|previous|earlier|other)\s+(?:\w+\s+)?(?:records?|notes?|memor(?:y|ies)|facts?|entries|findings)\b",
           "it claims to stand above other memory"),
-    _sign("sends", f"^{_SENDS} / it them this everythi each all", rf"\b{_SEND_NOW}\s+(?:a\s+copy\s+of\s+)?(?:it|them|this|everything|each\s+(?:of\s+them|one)|all\s+of\s+(?:it|them|this))\b[^;|\n]{{0,30}}?\bto\b[^;|\n]{{0,90}}?(?:(?<![\w.+-])[\w.+-]{{1,64}}@(?!example\.|company\.|domain\.)[\w-]{{1,64}}\.[a-z]{{2,}}|{_AWAY})",
+    _sign("sends", f"^{_SENDS} / it them this everythi each all", rf"\b{_SEND_NOW}\s+(?:a\s+copy\s+of\s+)?(?:it|them|this|everything|each\s+(?:of\s+them|one)|all\s+of\s+(?:it|them|this))\b[^;|\n]{{0,30}}?\bto\b[^;|\n]{{0,90}}?(?:(?<![\w.+-])[\w.+-]{{1,64}}@(?!example\.|company\.|domain\.)[\w-]{{1,64}}\.[a-z]{{2,}}|{AWAY})",
           "it sends data or traffic to an address", is_order=True),
-    _sign("sends", "^after always whenev before every once make / curl wget request http fetch", rf"\b(?:after\s+(?:\w+ing\s+)?(?:any|each|every)|always|whenever|before\s+(?:any|each|every)|every\s+(?:time|session|task|minute|hour|day)|once\s+(?:done|finished|complete)|make\s+sure\s+to)\b(?:[^.\n]|\.(?=\S)){{0,240}}?\b(?:(?:curl|wget)\b[^\n`]{{0,60}}|(?:requests|httpx|axios)\.(?:get|post|put)\(\s?[`'\"]|fetch\(\s?[`'\"])\s{{0,2}}{_AWAY}",
+    _sign("sends", "^after always whenev before every once make / curl wget request http fetch", rf"\b(?:after\s+(?:\w+ing\s+)?(?:any|each|every)|always|whenever|before\s+(?:any|each|every)|every\s+(?:time|session|task|minute|hour|day)|once\s+(?:done|finished|complete)|make\s+sure\s+to)\b(?:[^.\n]|\.(?=\S)){{0,240}}?\b(?:(?:curl|wget)\b[^\n`]{{0,60}}|(?:requests|httpx|axios)\.(?:get|post|put)\(\s?[`'\"]|fetch\(\s?[`'\"])\s{{0,2}}{AWAY}",
           "it has every task call an address"),
     _sign("loosens", "avoi chec flag gate get gets keep label make mark report skip stamp test valid verified ^ mark stamp set report flag label / successful success valid approved final passed sanitiz verified safe ready complian green ok", r"\b(?:mark|stamp|label|flag|report)(?:ed|ing)?\s+(?:\w+\s+){1,4}?as\s+(?:\w+\s+)?(?:successful|validated|approved|final|passed|passing|saniti[sz]ed|verified|compliant|safe|ready\s+for\s+sign-?off|signed\s+off)\b(?![^.;|\n]{0,40}\b(?:after|once|when|if|until|only|by)\b)|\b(?:keeps?|keeping|get|gets|make|makes)\s+(?:the\s+)?(?:pipelines?|builds?|ci|tests?|checks?)\s+(?:stay\s+)?green\b[^.;|\n]{0,40}?\b(?:without|by\s+(?:skip|disabl|delet|comment|mock)\w+)\b|\b(?:checks?|validat\w+|tests?|verif\w+|gates?)\s+(?:to\s+)?always\s+(?:pass|succeed|return(?:s)?\s+true)\b|\bvalidate\s?=\s?lambda\b[^\n]{0,20}\btrue\b|\bskip_\w{2,20}\s?=\s?(?:1|true)\b[^.;|\n]{0,20}\bto\s+(?:bypass|skip|avoid)\b|\b(?:avoid|skip)\s+(?:recomputing\s+or\s+)?(?:re-?)?validating\b",
           "it passes something off as checked"),
@@ -137,7 +114,7 @@ SIGNS: tuple[Sign, ...] = (
           "it hands out rights", is_order=True),
     _sign("falsifies", "add adju assign boost conc give hide ignore increase inflate leav lower mult omit pad rais reco report return round supp ^ score metric result rating grade evaluat report number figures test tests failure / add inflate increase boost round lower return give assign appear look ignore hide omit high perfect", r"\b(?:add|inflate|increase|boost|raise|round\s+up|adjust|lower|multiply|pad)\b[^.;|\n]{0,40}?\b(?:scores?|metrics?|ratings?|results?|numbers|figures|grades?|benchmarks?)\b[^.;|\n]{0,40}?\b(?:appears?|looks?|seems?|competitive|impress\w*|favou?rabl\w*)\b|\b(?<!should\s)(?:return|give|assign|report|record)\s+(?:a|an|the)?\s?(?:high|perfect|full|maximum|passing|positive)\s+(?:score|rating|mark|grade|review)s?\b|\b(?:ignore|hide|omit|leave\s+out|suppress|conceal)\s+(?:all\s+|any\s+|the\s+)?(?:failure\s+modes|failures|failed\s+(?:tests|runs|cases)|bad\s+results|negative\s+(?:results|feedback|reviews)|incidents?|outages?)\b",
           "it makes results look better than they are", is_order=True),
-    _sign("destroys", "after always every make once upon whenev ^ after before whenev always once every each finish make sure / force reset rm delete remove truncat drop cancel purge wipe clean", r"\b(?:after|whenever|always|once|every\s+time|make\s+sure|upon)\b(?:[^.;|\n]|\.(?=\S)){0,140}?(?:\bpush\s+(?:--force\b(?!-with)|-f\b)|\breset\s+--hard\b|\brm\s+-(?:rf|fr)\s+(?:~|/|\.\.|\*|\$home)|\bclean\s+-[a-z]*f[a-z]*d\b|\b(?:delete|remove|purge|wipe|cancel)\s+(?:all|every|the\s+original)\s+(?:\w+\s+){0,2}?(?:files?|emails?|messages?|records?|backups?|logs?|branches|users?|accounts?|occurrences|events?|history)\b|\b(?:drop|truncate)\s+the\s+(?:table|database)\b)",
+    _sign("destroys", "after always every make once upon whenev ^ after before whenev always once every each finish make sure / force reset rm delete remove truncat drop cancel purge wipe clean", r"\b(?:after|whenever|always|once|every\s+time|make\s+sure|upon)\b(?:[^.;|\n]|\.(?=\S)){0,140}?(?:\bpush\s+(?:--force\b(?!-with)|-f\b)|\breset\s+--hard\b|\brm\s+-(?:rf|fr)\s+(?:~|/|\.\.|\*|\$home)|\bclean\s+-[a-z]*f[a-z]*d\b|\b(?:delete|remove|purge|wipe|cancel)\s+(?:all|every|the\s+original)\s+(?!temp|tmp|generated|build|cache|test)(?:\w+\s+){0,2}?(?:files?|emails?|messages?|records?|backups?|logs?|branches|users?|accounts?|occurrences|events?|history)\b|\b(?:drop|truncate)\s+the\s+(?:table|database)\b)",
           "it deletes or overwrites, again and again"),
     _sign("loosens", "allo ask gran requ set use ^ widest broadest maximum unlimited never all any wildcard / scope permis redirect token expir access origin", r"\b(?:use|request|set|grant|allow|ask\s+for)\b[^.;|\n]{0,50}?\b(?:(?:the\s+)?(?:widest|broadest|maximum|highest)\s+(?:possible\s+)?(?:scopes?|permissions?|access|privileges?)|allow\s+all\s+(?:redirect|origins?)|non-expiring\s+tokens?|tokens?\s+that\s+never\s+expire)\b",
           "it loosens a check"),
