@@ -2,7 +2,7 @@
 # browser and PgBouncer) is installed with apt-get where it is missing and nobody has to be asked, and that is said.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run test lint messages lock bench conformance-agents clean
+.PHONY: help run test attack lint messages lock bench conformance-agents clean
 
 PORT ?= 8000
 DIR ?=
@@ -12,10 +12,20 @@ VENV_PACKAGE = $(shell $(PYTHON) -c 'import sys; print("python%d.%d-venv" % sys.
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input
 # The project's own files are used in place (editable); its build tools are in the lock file like everything else.
+PYTEST = PYTHONDONTWRITEBYTECODE= PYTEST_ADDOPTS="-n $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)') \
+	--dist loadfile --no-loadscope-reorder -rfEs $$PYTEST_ADDOPTS" $(BIN)/python -m pytest
 PROJECT := $(PIP) --no-deps --no-build-isolation --editable .
 
+# Of wordllama only the weights and the tokenizer are read, as data. Where it has no wheel, that of another machine has them.
+SITE = $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+WEIGHTS = $(BIN)/python -c 'import importlib.util as of, sys; sys.exit(of.find_spec("wordllama") is None)' || { \
+	sed -n '/^wordllama==/,/[^\\]$$/p' requirements.lock | sed '1s/ ;.*/ \\/' > .venv/weights.lock; \
+	$(PIP) --require-hashes --no-deps --only-binary=:all: --platform manylinux2014_x86_64 --python-version 3.13 \
+		--implementation cp --abi cp313 --target "$(SITE)" -r .venv/weights.lock; } || \
+	echo "The weights of the built-in embedder could not be fetched: long-term memory compares words by hashes." >&2
+
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):[^#]*## /make \1: /p' Makefile
+	@sed -n 's/^\([a-z-]*\):[^#]*## /make \1: /p' Makefile
 
 run: .venv/run.stamp ## start the hub with a demo space; DIR=path/with/AGENTS.md shows your files, PORT=8000
 	@exec $(BIN)/memoryhub up --demo-at-first --port $(PORT) $(if $(DIR),"$(DIR)")
@@ -23,8 +33,10 @@ run: .venv/run.stamp ## start the hub with a demo space; DIR=path/with/AGENTS.md
 test: .venv/test.stamp ## run every test, browser tests included; PYTEST_ADDOPTS is honoured
 	@$(BIN)/python -m tests.chromium
 	@$(BIN)/python -m tests.pgbouncer
-	@PYTHONDONTWRITEBYTECODE= PYTEST_ADDOPTS="-n $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)') --dist loadfile --no-loadscope-reorder -rfEs $$PYTEST_ADDOPTS" \
-		$(BIN)/python -m pytest
+	@$(PYTEST) -m "not attack"
+
+attack: .venv/test.stamp ## attack it at full size: hostile texts, fuzzers, slow clients (make test: a sample of each)
+	@$(PYTEST) -m attack
 
 lint: .venv/test.stamp ## check format, lint and types
 	$(BIN)/ruff format --check .
@@ -61,11 +73,13 @@ clean: ## remove the environment and caches (never the hub's data)
 .venv/run.stamp: requirements.lock pyproject.toml | .venv/bin/python
 	@echo "Installing memoryhub and what it needs into .venv …"
 	@$(PIP) --require-hashes -r requirements.lock
+	@$(WEIGHTS)
 	@$(PROJECT)
 	@touch $@
 
 .venv/test.stamp: requirements-test.lock pyproject.toml | .venv/bin/python
 	@echo "Installing memoryhub, what it needs and the test tools into .venv …"
 	@$(PIP) --require-hashes -r requirements-test.lock
+	@$(WEIGHTS)
 	@$(PROJECT)
 	@touch $@ .venv/run.stamp

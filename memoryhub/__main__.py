@@ -40,7 +40,9 @@ def run(arguments: list[str]) -> int:
         print(own_version())  # noqa: T201
         return 0
     if not is_somewhere():
-        print("The folder this was started in is gone: go to another one and start again.", file=sys.stderr)  # noqa: T201
+        from memoryhub.management.terminal import say
+
+        print(say("The folder this was started in is gone: go to another one and start again."), file=sys.stderr)  # noqa: T201
         return 1
     name, rest = arguments[0], arguments[1:]
     if (name in STANDALONE or (name == "laptop" and {"--list", "--json"} & {*rest})) and name in names:
@@ -83,16 +85,20 @@ def run_with_django(name: str, arguments: list[str], *, own: bool) -> int:
     from django.core.exceptions import ImproperlyConfigured
 
     from memoryhub.errors import HubError
+    from memoryhub.management import terminal
 
     try:
         django.setup()
+        from memoryhub import languages  # it needs the settings
+
+        languages.speak(terminal.language())
         if own:
             command = importlib.import_module(f"memoryhub.management.commands.{name}").Command()
             command.run_from_argv(["memoryhub", name, *arguments])
             return 0
         return run_django_command(name, arguments)
     except (ImproperlyConfigured, HubError, PermissionError) as error:
-        print(error, file=sys.stderr)  # noqa: T201
+        print(terminal.say(str(error)), file=sys.stderr)  # noqa: T201
         return 1
 
 
@@ -100,7 +106,9 @@ def run_django_command(name: str, arguments: list[str]) -> int:
     from django.core.management import execute_from_command_line, get_commands
 
     if name not in get_commands():
-        print(f"There is no command {name!r}; `memoryhub --help` lists them.", file=sys.stderr)  # noqa: T201
+        from memoryhub.management.terminal import say
+
+        print(say(f"There is no command {name!r}; `memoryhub --help` lists them."), file=sys.stderr)  # noqa: T201
         return 2
     from memoryhub.management.base import database
 
@@ -114,9 +122,12 @@ def own_commands() -> list[str]:
 
 
 def overview(names: list[str]) -> str:
+    from memoryhub.management.terminal import say  # other calls need it later, or not at all
+
     width = max(map(len, names))
-    lines = [f"  {name:<{width}}  {_first_line(COMMANDS / f'{name}.py')}".rstrip() for name in names]
-    return "\n".join(["usage: memoryhub COMMAND …", "", "commands:", *lines, "", "memoryhub COMMAND --help says more."])
+    lines = [f"  {name:<{width}}  {say(_first_line(COMMANDS / f'{name}.py'))}".rstrip() for name in names]
+    more = say("memoryhub COMMAND --help says more.")
+    return "\n".join([say("usage: memoryhub COMMAND …"), "", say("commands:"), *lines, "", more])
 
 
 def _first_line(file: Path) -> str:

@@ -9,10 +9,20 @@ from typing import Any
 from django import forms
 from django.forms.utils import pretty_name
 from django.utils import timezone
+from django.utils.functional import lazy
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from memoryhub import dialects
 from memoryhub.models import Role, Scope
+
+ROLE_CHOICES = (
+    (Role.VIEWER, _("Viewer")), (Role.EDITOR, _("Editor")), (Role.REVIEWER, _("Reviewer")), (Role.OWNER, _("Owner")),
+)  # fmt: skip
+SCOPE_CHOICES = (
+    (Scope.PROMPT, _("Prompt")), (Scope.FILES, _("Files")), (Scope.PROPOSE, _("Propose")), (Scope.INGEST, _("Ingest")),
+    (Scope.RETRIEVE, _("Retrieve")),
+)  # fmt: skip
 
 
 def labelled_messages(field: forms.Field, label: str) -> dict[str, str]:
@@ -47,16 +57,18 @@ class HubForm(forms.Form):
 
 
 class AgentForm(HubForm):
-    name = forms.CharField(max_length=100, help_text="Its address is made from it.")
-    description = forms.CharField(max_length=500, required=False, help_text="What it does, in a few words.")
-    dialect = forms.ChoiceField(help_text="How its framework wraps memory into the prompt.")
+    name = forms.CharField(label=_("Name"), max_length=100, help_text=_("Its address is made from it."))
+    description = forms.CharField(
+        label=_("Description"), max_length=500, required=False, help_text=_("What it does, in a few words.")
+    )
+    dialect = forms.ChoiceField(label=_("Dialect"), help_text=_("How its framework wraps memory into the prompt."))
     system_prompt = forms.CharField(
-        label="Base system prompt", required=False, strip=False, widget=forms.Textarea(attrs={"rows": 6, "class": "input mono"}),
-        help_text="Where the caller sends none of its own.",
+        label=_("Base system prompt"), required=False, strip=False, widget=forms.Textarea(attrs={"rows": 6, "class": "input mono"}),
+        help_text=_("Where the caller sends none of its own."),
     )  # fmt: skip
     persona = forms.CharField(
-        required=False, strip=False, widget=forms.Textarea(attrs={"rows": 3, "class": "input mono"}),
-        help_text="Who it is, in the hub's own dialect.",
+        label=_("Persona"), required=False, strip=False, widget=forms.Textarea(attrs={"rows": 3, "class": "input mono"}),
+        help_text=_("Who it is, in the hub's own dialect."),
     )  # fmt: skip
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -66,7 +78,7 @@ class AgentForm(HubForm):
         # A version between two forms is as good a choice; one that an agent has already stays selectable.
         if (given := self.initial.get("dialect")) and given not in names:
             names = [given, *names]
-        said = {dialects.AUTO: "auto: what its calls ask for"}
+        said = {dialects.AUTO: _("auto: what its calls ask for")}
         self.fields["dialect"].choices = [(name, said.get(name, name)) for name in names]
 
 
@@ -83,11 +95,17 @@ class NewAgentForm(AgentForm):
 
 
 class TokenForm(HubForm):
-    label = forms.CharField(max_length=100, required=False, help_text="Where it will be used: ci, laptop of rk.")
-    scopes = forms.MultipleChoiceField(choices=Scope.choices, widget=forms.CheckboxSelectMultiple, required=False)
+    label = forms.CharField(
+        label=_("Label"), max_length=100, required=False, help_text=_("Where it will be used: ci, laptop of rk.")
+    )
+    scopes = forms.MultipleChoiceField(
+        label=_("Scopes"), choices=SCOPE_CHOICES, widget=forms.CheckboxSelectMultiple, required=False
+    )
     days = forms.TypedChoiceField(
-        label="Ends", coerce=int, empty_value=0, required=False,
-        choices=[(0, "when revoked"), (7, "after a week"), (30, "after 30 days"), (90, "after 90 days"), (365, "after a year")],
+        label=_("Ends"), coerce=int, empty_value=0, required=False,
+        choices=[
+            (0, _("when revoked")), (7, _("after a week")), (30, _("after 30 days")), (90, _("after 90 days")), (365, _("after a year")),
+        ],
     )  # fmt: skip
 
     def values(self) -> dict[str, Any]:
@@ -101,33 +119,34 @@ class TokenForm(HubForm):
 
 class PersonForm(HubForm):
     username = forms.CharField(
-        label="Name", max_length=64, widget=forms.TextInput(attrs={"autocapitalize": "none", "autocomplete": "off"})
+        label=_("Name"), max_length=64, widget=forms.TextInput(attrs={"autocapitalize": "none", "autocomplete": "off"})
     )
-    role = forms.ChoiceField(choices=Role.choices, initial=Role.VIEWER)
+    role = forms.ChoiceField(label=_("Role"), choices=ROLE_CHOICES, initial=Role.VIEWER)
     email = forms.EmailField(
-        label="E-mail", required=False, help_text="For mails. Noted by the owner of the hub, single sign-on may find the person by it.",
+        label=_("E-mail"), required=False,
+        help_text=_("For mails. Noted by the owner of the hub, single sign-on may find the person by it."),
         widget=forms.EmailInput(attrs={"autocomplete": "off"}),
     )  # fmt: skip
 
 
 class RoleForm(forms.Form):
-    role = forms.ChoiceField(choices=Role.choices)
+    role = forms.ChoiceField(label=_("Role"), choices=ROLE_CHOICES)
 
 
 class PasswordForm(HubForm):
     current = forms.CharField(
-        label="Current password",
+        label=_("Current password"),
         required=False,
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
     )
     new = forms.CharField(
-        label="New password", strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
+        label=_("New password"), strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
     )
     again = forms.CharField(
-        label="New password again", strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
+        label=_("New password again"), strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
     )
-    keep_tokens = forms.BooleanField(label="Keep my API tokens", required=False)
+    keep_tokens = forms.BooleanField(label=_("Keep my API tokens"), required=False)
 
     def __init__(self, *args: Any, asks_current: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -136,25 +155,27 @@ class PasswordForm(HubForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if cleaned.get("new") and cleaned.get("again") and cleaned["new"] != cleaned["again"]:
-            self.add_error("again", "The two new passwords differ.")
+            self.add_error("again", _("The two new passwords differ."))
         return cleaned
 
 
 class EmailForm(HubForm):
     email = forms.EmailField(
-        label="E-mail", required=False, help_text="Where summaries of waiting proposals go, if a space sends them.",
+        label=_("E-mail"), required=False, help_text=_("Where summaries of waiting proposals go, if a space sends them."),
         widget=forms.EmailInput(attrs={"autocomplete": "email"}),
     )  # fmt: skip
 
 
 class SpaceForm(HubForm):
-    name = forms.CharField(max_length=100)
-    slug = forms.SlugField(label="Address", max_length=64, help_text="Small letters, digits and hyphens; it stays.")
+    name = forms.CharField(label=_("Name"), max_length=100)
+    slug = forms.SlugField(
+        label=_("Address"), max_length=64, help_text=_("Small letters, digits and hyphens; it stays.")
+    )
 
 
 class RenameForm(HubForm):
-    name = forms.CharField(max_length=100)
-    description = forms.CharField(max_length=500, required=False)
+    name = forms.CharField(label=_("Name"), max_length=100)
+    description = forms.CharField(label=_("Description"), max_length=500, required=False)
 
 
 class SettingsForm(HubForm):
@@ -203,33 +224,39 @@ class LimitsForm(HubForm):
     """How much agents may send and store; the domain checks the bounds."""
 
     agent_calls_a_minute = forms.IntegerField(
-        label="Logs and changes of one agent a minute", help_text="Each web process counts by itself."
+        label=_("Logs and changes of one agent a minute"), help_text=_("Each web process counts by itself.")
     )
-    agent_megabytes = forms.IntegerField(label="Stored by one agent (MB)")
-    space_megabytes = forms.IntegerField(label="Stored in this space (MB)")
+    agent_megabytes = forms.IntegerField(label=_("Stored by one agent (MB)"))
+    space_megabytes = forms.IntegerField(label=_("Stored in this space (MB)"))
 
 
-CUT_ORDER_LABELS = {"working": "working memory", "longterm": "long-term memory", "source": "files"}
+CUT_ORDER_LABELS = {"working": _("working memory"), "longterm": _("long-term memory"), "source": _("files")}
+
+
+def _in_order(order: tuple[str, ...]) -> str:
+    first, second, third = (CUT_ORDER_LABELS[kind] for kind in order)
+    return gettext("%(first)s, then %(second)s, then %(third)s") % {"first": first, "second": second, "third": third}
+
+
+in_order = lazy(_in_order, str)  # the choices are made once, for every language
 
 
 class PromptSettingsForm(HubForm):
     """The settings of an agent that affect its prompt."""
 
-    memory_is_on = forms.BooleanField(label="Memory is on", required=False)
+    memory_is_on = forms.BooleanField(label=_("Memory is on"), required=False)
     budget = forms.IntegerField(
-        required=False, min_value=1, max_value=10_000_000, help_text="In tokens. Empty: no limit, nothing gives way.",
+        label=_("Budget"), required=False, min_value=1, max_value=10_000_000,
+        help_text=_("In tokens. Empty: no limit, nothing gives way."),
     )  # fmt: skip
     gives_way = forms.ChoiceField(
-        label="What gives way to it, first to last",
-        choices=[
-            (",".join(order), ", then ".join(CUT_ORDER_LABELS[kind] for kind in order))
-            for order in permutations(CUT_ORDER_LABELS)
-        ],
+        label=_("What gives way to it, first to last"),
+        choices=[(",".join(order), in_order(order)) for order in permutations(CUT_ORDER_LABELS)],
     )
     template = forms.CharField(
-        label="A template of its own", required=False, strip=False,
+        label=_("A template of its own"), required=False, strip=False,
         widget=forms.Textarea(attrs={"rows": 8, "class": "input mono", "spellcheck": "false"}),
-        help_text="With {agent_memory} exactly once, for dialects of deepagents. Empty: the library's own.",
+        help_text=_("With {agent_memory} exactly once, for dialects of deepagents. Empty: the library's own."),
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
 
 WORDS = ("memoryhub", "memory hub", "agents.md")
 LEAST_BESIDE = 6  # characters that must be left without those words
@@ -20,7 +21,7 @@ class ContextWords:
         words = [*WORDS, *(part for part in host.split(".") if len(part) > 3)]
         beside = re.sub("|".join(map(re.escape, words)), "", password, flags=re.IGNORECASE)
         if len(beside) < min(LEAST_BESIDE, len(password)):
-            raise ValidationError("This password is little more than the name of this hub. Choose another one.")
+            raise ValidationError(_("This password is little more than the name of this hub. Choose another one."))
 
     def get_help_text(self) -> str:
-        return "Your password must not be little more than the name of this hub."
+        return _("Your password must not be little more than the name of this hub.")

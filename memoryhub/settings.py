@@ -8,6 +8,7 @@ import os
 import re
 import secrets
 from datetime import timedelta
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
@@ -208,7 +209,8 @@ OWNER_LINK = env_bool("MEMORYHUB_OWNER_LINK", True)
 OUTBOUND = outbound(env("MEMORYHUB_OUTBOUND"))  # for webhooks, judges and the embedder
 FRONT_SPACE = env("MEMORYHUB_FRONT_SPACE")  # where `/` leads a person who has not chosen a space yet
 MOUNT_ROOTS = mount_roots(env("MEMORYHUB_MOUNT_ROOTS"))
-EMBEDDER = embedder(env("MEMORYHUB_EMBEDDER", "wordllama"))
+# Where the weights of wordllama are missing (a machine without its wheel), texts are compared by hashed words.
+EMBEDDER = embedder(env("MEMORYHUB_EMBEDDER", "wordllama" if find_spec("wordllama") else "hashing"))
 EMBEDDER_URL = embedder_url(env("MEMORYHUB_EMBEDDER_URL"), EMBEDDER)
 EMBEDDER_KEY = env("MEMORYHUB_EMBEDDER_KEY")
 JUDGE_KEY = env("MEMORYHUB_JUDGE_KEY")

@@ -48,6 +48,7 @@ from memoryhub.web import (
     tokens,
     webhooks,
     working,
+    write_hooks,
 )
 
 handler400 = "memoryhub.web.errors.bad_request"
@@ -102,6 +103,7 @@ in_space = [
     path("disk/seen/<path:path>", disk.mark_seen, name="disk.mark_seen"),
     path("disk/take-back/<path:path>", disk.take_back, name="disk.take_back"),
     path("disk/put-back/<path:path>", disk.put_back, name="disk.put_back"),
+    path("disk/hold-again/<path:path>", disk.hold_again, name="disk.hold_again"),
     path("disk/look-again/<path:path>", disk.look_again, name="disk.look_again"),
     path("disk/allow/<path:path>", disk.allow, name="disk.allow"),
     path("file/new/", files.new, name="files.new"),
@@ -159,6 +161,9 @@ in_space = [
     path("contexts/memory/", contexts.memory, name="contexts.memory"),
     path("contexts/memory/change/", contexts.change_entry, name="contexts.change_entry"),
     path("contexts/checks/", contexts.checks, name="contexts.checks"),
+    path("contexts/hooks/", write_hooks.page, name="write_hooks.page"),
+    path("contexts/hooks/install/", write_hooks.install, name="write_hooks.install"),
+    path("contexts/hooks/uninstall/", write_hooks.uninstall, name="write_hooks.uninstall"),
     # proposals
     path("proposals/", proposals.page, name="proposals.page"),
     path("proposals/preference/", proposals.set_preference, name="proposals.set_preference"),

@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -118,7 +119,20 @@ SLOWEST_FIRST = (
 )  # fmt: skip
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     tests = Path(__file__).parent
     rank = {name: number for number, name in enumerate(SLOWEST_FIRST)}
     items.sort(key=lambda item: rank.get(item.path.relative_to(tests).as_posix(), len(SLOWEST_FIRST)))
+    _mark_what_is_not_sampled(items)
+
+
+def _mark_what_is_not_sampled(items: list[pytest.Item]) -> None:
+    """Of a test with `sampled(8)` each eighth case runs in `make test`; the others run in `make attack`."""
+    seen: Counter[str] = Counter()
+    for item in items:
+        if sampled := item.get_closest_marker("sampled"):
+            name = item.nodeid.partition("[")[0]
+            if seen[name] % sampled.args[0]:
+                item.add_marker("attack")
+            seen[name] += 1

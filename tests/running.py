@@ -108,7 +108,7 @@ def clean(**environment: str) -> dict[str, str]:
     """The environment of somebody who never heard of this test run."""
     unwanted = ("MEMORYHUB_", "DJANGO_", "PYT", "DATABASE_URL", "SECRET_KEY", "ALLOWED_HOSTS", "DEBUG")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
-    return {**kept, **environment}
+    return {"MEMORYHUB_LANGUAGE": "en", **kept, **environment}
 
 
 def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

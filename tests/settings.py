@@ -14,6 +14,7 @@ if "MEMORYHUB_TEST_RUN" not in os.environ:
     os.environ["MEMORYHUB_TEST_RUN"] = os.environ["MEMORYHUB_DATA_DIR"] = place
     for name in ("DATABASE_URL", "SECRET_KEY", "ALLOWED_HOSTS", "DEBUG", "MEMORYHUB_URL", "MEMORYHUB_TOKEN"):
         os.environ.pop(name, None)
+    os.environ["MEMORYHUB_LANGUAGE"] = "en"  # whatever this terminal speaks
     for name in [name for name in os.environ if name.startswith("MEMORYHUB_EMBEDDER")]:
         del os.environ[name]
     os.environ["MEMORYHUB_OUTBOUND"] = "loopback"  # where tests listen for webhooks and play models

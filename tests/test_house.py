@@ -194,6 +194,7 @@ VERBS = {
     "disk.allow": "files.allow_on_disk",
     "disk.change_on_disk": "files.change_on_disk",
     "disk.forbid": "files.forbid",
+    "disk.hold_again": "files.hold_again",
     "disk.look_again": "files.look_again",
     "disk.mark_seen": "files.mark_seen",
     "disk.put_back": "files.put_back",

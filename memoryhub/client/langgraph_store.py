@@ -2,7 +2,8 @@
 
 An item `put(("users", "7"), "prefs", {...})` is the file `/memories/store/users/7/prefs.json`. Where a person decides on
 changes, `get` gives what this agent has put and nobody decided on yet, with `{"metadata": {"pending": true, "proposal": 7}}`
-in its value; a search gives what is published. The namespace `("long_term",)` is long-term memory: `search` retrieves by
+in its value; a search gives what is published. A put takes the place of the agent's own that waits for the same item, and a
+delete of an item that was never published takes it back. The namespace `("long_term",)` is long-term memory: `search` retrieves by
 meaning, `put` asks people to promote `value["content"]`.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote, unquote
@@ -174,17 +176,29 @@ class MemoryHubStore(BaseStore):
         waiting, sent = self._pending_writes.pop(path, (None, b""))
         if waiting == value:
             text = sent  # with the date of then it is the same proposal
+        earlier = self._waiting_proposal(path)
         outcome = self.hub.write(path, text, reason=f"store: put {op.key}", thread_id=current_thread())
         if outcome.pending:
             self._pending_writes[path] = (value, text)
+            if earlier not in (None, outcome["proposal"]["number"]):
+                self._withdraw(earlier)
         self._note(outcome)
+
+    def _waiting_proposal(self, path: str) -> int | None:
+        """The newest proposal of this agent that waits for an item."""
+        return self.hub.batch([path], waiting=True)[0].get("proposal")
+
+    def _withdraw(self, number: int) -> None:
+        with suppress(HubRefused):  # a person decided on it meanwhile
+            self.hub.withdraw(number)
 
     def _delete(self, path: str) -> None:
         self._pending_writes.pop(path, None)
         try:
             self._note(self.hub.delete(path, thread_id=current_thread()))
-        except NotFound:
-            return  # deleting what is not there is fine, as in every store
+        except NotFound:  # deleting what is not there is fine, as in every store
+            if number := self._waiting_proposal(path):
+                self._withdraw(number)
 
     def _promote(self, op: PutOp) -> None:
         content = (op.value or {}).get("content") or (op.value or {}).get("text")

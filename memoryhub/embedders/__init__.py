@@ -12,13 +12,14 @@ import pkgutil
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from importlib.util import find_spec
 from typing import Protocol
 
 import numpy as np
 
 from memoryhub.errors import Invalid, Unavailable
 
-DEFAULT = "wordllama"
+DEFAULT = "wordllama" if find_spec("wordllama") else "hashing"  # it has no wheel for every machine
 EMBEDDED_BY = re.compile(r"[a-z0-9][a-z0-9._/@:-]{0,99}")
 MAX_DIMENSIONS = 4000  # what pgvector can index as halfvec
 

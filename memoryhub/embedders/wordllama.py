@@ -17,12 +17,13 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer
 
-from memoryhub.embedders import unit
+from memoryhub.embedders import EmbedderUnavailable, unit
 from memoryhub.errors import Invalid
 
 _UNREAD = re.compile(
     "[\u0590-\u10ff\u1100-\u11ff\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
 )
+NOT_INSTALLED = "The weights of wordllama are not installed on this machine. Choose hashing or openai_endpoint."
 BATCH = 64  # texts that are padded to one length
 
 
@@ -67,7 +68,7 @@ def _files() -> Path:
     """The folder of the installed package; importing it would load far more than its data."""
     found = importlib.util.find_spec("wordllama")
     if found is None or found.origin is None:
-        raise Invalid("The package wordllama is not installed.", code="unknown_embedder")
+        raise EmbedderUnavailable(NOT_INSTALLED)
     return Path(found.origin).parent
 
 

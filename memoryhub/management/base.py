@@ -15,6 +15,8 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.db import DatabaseError, connections
 
 from memoryhub.errors import HubError
+from memoryhub.languages import translated, translated_lines
+from memoryhub.management import terminal
 
 
 @contextlib.contextmanager
@@ -70,9 +72,16 @@ class HubCommand(BaseCommand):
                 migrate_if_needed()
                 answer = self.run(**options)
         if isinstance(answer, dict):
-            answer = as_json(answer) if options.get("json") else self.say(answer)
+            answer = as_json(answer) if options.get("json") else translated_lines(self.say(answer))
         if answer is not None:
             self.stdout.write(answer)
+
+    def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> CommandParser:
+        return terminal.with_help(super().create_parser(prog_name, subcommand, **options))
+
+    def tell(self, text: str) -> None:
+        """Prints what `run` finds on its way, in the language of the terminal."""
+        self.stdout.write(translated_lines(text))
 
     def run_from_argv(self, argv: list[str]) -> None:
         self._called_from_command_line = True
@@ -86,7 +95,7 @@ class HubCommand(BaseCommand):
         except Exception as error:
             if options["traceback"]:
                 raise
-            self.stderr.write(one_sentence(error))
+            self.stderr.write(translated(one_sentence(error)))
             sys.exit(getattr(error, "returncode", 1))
 
 

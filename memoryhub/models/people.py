@@ -4,8 +4,9 @@ from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.core.validators import RegexValidator
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
-name_rule = RegexValidator(r"^[\w.@+-]{1,64}$", "Use letters, digits and . @ + - _ (64 at most).")
+name_rule = RegexValidator(r"^[\w.@+-]{1,64}$", _("Use letters, digits and . @ + - _ (64 at most)."))
 
 
 class PersonManager(BaseUserManager):

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from memoryhub.text.lines import text_of
 
@@ -105,17 +107,20 @@ class Proposal(models.Model):
 
     @property
     def title(self) -> str:
-        """The reason that the agent gave, as one line; without one what it does, or the promoted text."""
+        """The reason that the agent gave, as one line; without one what it does, in the reader's language, or the promoted text."""
         if reason := " ".join(self.reason.split()):
             return _shortened(reason.split(". ")[0].rstrip("."), at_word=True)
         if self.kind == self.Kind.TEMPLATE:
-            return f"Use {self.thing}"
+            return _("Use the template of deepagents %(version)s") % {"version": self.change.get("version", "")}
         if self.path:
-            return f"{KIND_VERBS[self.kind]} {self.path.rsplit('/', 1)[-1]}"
+            return KIND_SENTENCES[self.kind] % {"name": self.path.rsplit("/", 1)[-1]}
         return _shortened(text_of(bytes(self.content or b"")).strip().split("\n")[0].lstrip("#-* "))
 
 
-KIND_VERBS = {"edit": "Change", "insert": "Change", "write": "Write", "delete": "Delete", "move": "Move"}
+KIND_SENTENCES = {
+    "edit": gettext_lazy("Change %(name)s"), "insert": gettext_lazy("Change %(name)s"), "write": gettext_lazy("Write %(name)s"),
+    "delete": gettext_lazy("Delete %(name)s"), "move": gettext_lazy("Move %(name)s"),
+}  # fmt: skip
 
 
 def _shortened(line: str, *, at_word: bool = False) -> str:

@@ -3,10 +3,11 @@ from __future__ import annotations
 from django.core.validators import RegexValidator
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from .base import Scoped
 
-slug_rule = RegexValidator(r"^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$", "Use small letters, digits and hyphens.")
+slug_rule = RegexValidator(r"^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$", _("Use small letters, digits and hyphens."))
 
 
 class Role(models.TextChoices):

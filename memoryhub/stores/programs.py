@@ -31,7 +31,7 @@ PROGRAM_ENDINGS = words("""
     pyi pyo pyw pyx pyz r rake rb rbw reg rego rkt rpm rs run sbt scala scm scpt scr sct sed service sh shb shs slice sln
     snap so socket sol star sublime-project sublime-build swift sys targets tcl tcsh terminal tf tfvars timer ts tsx vb vbe
     vbs vbproj vcxproj vhd vim vsix war wasm webloc whl workflow ws wsc wsf wsh xbap xla xlam xll xlsm xltm xpi zig zsh
-    zsh-theme code-workspace plist automount
+    zsh-theme code-workspace plist automount h url
 """)
 HOOK_NAMES = words("""
     applypatch-msg commit-msg fsmonitor-watchman post-applypatch post-checkout post-commit post-index-change post-merge
@@ -61,6 +61,7 @@ TOOL_NAMES = words("""
     tsconfig.json turbo.json uv.lock uv.toml vagrantfile vercel.json wercker.yml workspace.bazel wrangler.json
     wrangler.jsonc wrangler.toml wscript yarn.lock launch.json angular.json nest-cli.json cdk.json samconfig.toml
     alembic.ini ruff.toml noxfile dodo gruntfile mise.toml devenv.yaml procfile.dev crontab fabfile
+    ansible.cfg bun.lockb caddyfile chart.yaml nginx.conf nuget.config pip.conf pip.ini renovate.json workspace
 """)
 PROSE = DOCUMENT_ENDINGS - {"txt"}  # tools read some texts, such as requirements.txt
 TOOL_PATTERNS = any_of(

@@ -8,6 +8,7 @@ from django import template
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
+from memoryhub.languages import translated
 from memoryhub.templatetags.hub import actor_glyph, clock
 
 register = template.Library()
@@ -18,11 +19,18 @@ def log_line(context: dict[str, Any], line: Any) -> SafeString:
     """One line of the log: when, who, what was done to which thing."""
     # A function, since pages draw a hundred of them: an include each was 7 % of the processor time of the page.
     thing = f" {_thing_link(context, line)}" if line.thing else ""
+    says = f"{escape(translated(line.says))}{thing}{escape(ending(line))}"
     return mark_safe(  # noqa: S308  every piece is escaped
         f"<li>{clock(line.at)}{actor_glyph(line.actor_kind)}"
-        f'<span class="strong clip">{escape(line.actor_name)}</span><span>{escape(line.says)}{thing}{escape(line.ending)}</span>'
-        f'<span class="small dim nowrap">{escape(line.aside)}</span></li>'
+        f'<span class="strong clip">{escape(line.actor_name)}</span><span>{says}</span>'
+        f'<span class="small dim nowrap">{escape(translated(line.aside))}</span></li>'
     )
+
+
+@register.filter
+def ending(line: Any) -> str:
+    """What follows the thing of a line, in the language of the page."""
+    return translated(line.adds) if line.ending == line.adds else f" {translated(line.adds)}"
 
 
 def _thing_link(context: dict[str, Any], line: Any) -> str:

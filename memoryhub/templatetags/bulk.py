@@ -9,11 +9,13 @@ from typing import Any
 
 from django import template
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 
 from memoryhub.detectors import Finding
 from memoryhub.domain.proposals import Result
 from memoryhub.templatetags.hidden_characters import coarse_row
-from memoryhub.templatetags.reviewing import FindingsByLine, row_html, table
+from memoryhub.templatetags.lines_with_findings import FindingsByLine
+from memoryhub.templatetags.reviewing import row_html, table
 from memoryhub.text.diff import Diff, compare
 
 register = template.Library()
@@ -46,7 +48,7 @@ class BulkText:
         assert self.diff is not None
         found = FindingsByLine(self.diff.new_lines, self.findings)
         rows = [row_html(row, found, "") for row in self.diff.first_rows(MAX_BULK_ROWS)]
-        return table([coarse_row(self.diff), *rows], "Change", ("c-no", "c-no", "c-sign", ""))
+        return table([coarse_row(self.diff), *rows], gettext("Change"), ("c-no", "c-no", "c-sign", ""))
 
 
 @register.simple_tag

@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from memoryhub.templatetags.hidden_characters import line_html
 from memoryhub.templatetags.hub import CODING_BADGES
-from memoryhub.templatetags.reviewing import line_with_marks
+from memoryhub.templatetags.lines_with_findings import line_with_marks
 
 register = template.Library()
 STATE_GLYPHS = {"in": "check", "cut": "cut", "later": "clock", "ignored": "x"}

@@ -20,8 +20,9 @@ from memoryhub.domain import proposals
 from memoryhub.domain.prompts import PromptChange
 from memoryhub.domain.proposals import DraftCheck
 from memoryhub.templatetags.hidden_characters import COARSE, ROW_SIGNS
+from memoryhub.templatetags.lines_with_findings import FINDING_NAMES, line_with_marks
 from memoryhub.templatetags.proposals import grave_words
-from memoryhub.templatetags.reviewing import FINDING_NAMES, line_with_marks, table
+from memoryhub.templatetags.reviewing import table
 from memoryhub.text.diff_rows import Fold
 
 register = template.Library()
@@ -131,7 +132,7 @@ def draft_diff(change: PromptChange) -> SafeString:
             body.append(_said_row(many % {"count": f"{row.count:,}"}))
             continue
         sign, word, tag = ROW_SIGNS[row.kind]
-        said = f'<span class="sr">{word}</span>' if word else ""
+        said = f'<span class="sr">{word} </span>' if word else ""
         body.append(
             f'<tr class="{row.kind}"><td class="sign">{sign}</td>'
             f'<td class="code">{said}{line_with_marks(row.text, row.marks, tag)}</td></tr>'

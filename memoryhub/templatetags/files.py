@@ -234,7 +234,7 @@ def _cell(row: Any, side: str) -> str:
     said = gettext("moved, line %(n)s") % {"n": row.moved} if row.moved else ""
     moved = f' <span class="small dim">{said}</span>' if row.moved else ""
     text = marked_line_html(row.text, row.marks, tag)
-    return f'<td class="no {css}">{number}</td><td class="code {css}"><span class="sr">{word}</span>{text}{moved}</td>'
+    return f'<td class="no {css}">{number}</td><td class="code {css}"><span class="sr">{word} </span>{text}{moved}</td>'
 
 
 @register.filter

@@ -10,10 +10,11 @@ from typing import Any
 from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from memoryhub import detectors
 from memoryhub.detectors import Finding
+from memoryhub.templatetags.lines_with_findings import without_kind
 
 register = template.Library()
 
@@ -35,12 +36,16 @@ class FoundKind:
 
     code: str
     severity: str
-    message: str
+    told: str  # the message of the first of them, in English
     lines: tuple[int, ...]
 
     @property
     def name(self) -> str:
         return str(NAMES[self.code])
+
+    @property
+    def message(self) -> str:
+        return without_kind(self.told)
 
 
 @lru_cache(maxsize=256)
@@ -51,10 +56,8 @@ def found_in(text: str) -> tuple[FoundKind, ...]:
 
 
 def _as_kind(code: str, found: list[Finding]) -> FoundKind:
-    message = found[0].message.replace(f" in line {found[0].line}", "", 1)  # the lines are listed beside it
-    message = message.removeprefix("Hidden: ").removeprefix("Injection: ")  # as is the name
-    message = message[:1].upper() + message[1:]
-    return FoundKind(code, detectors.worst(found), message, tuple(sorted({one.line for one in found})))
+    told = found[0].message.replace(f" in line {found[0].line}", "", 1)  # the lines are listed beside it
+    return FoundKind(code, detectors.worst(found), told, tuple(sorted({one.line for one in found})))
 
 
 @register.inclusion_tag("_findings.html")
@@ -72,10 +75,18 @@ def lines_of_finding(one: FoundKind, lines_at: str) -> SafeString:
     links = format_html_join(
         ", ", '<a href="{}#L{}">{}</a>', ((lines_at, line, line) for line in one.lines[:MAX_LINES])
     )
-    if len(one.lines) > MAX_LINES:
-        links = format_html(gettext("{lines} and {n} more"), lines=links, n=f"{len(one.lines) - MAX_LINES:,}")
-    words = ngettext("{name} in line {lines}:", "{name} in lines {lines}:", len(one.lines))
-    return format_html(words, name=format_html('<b class="strong">{}</b>', one.name), lines=links)
+    words = ngettext(
+        '<b class="strong">{name}</b> in line {lines}:',
+        '<b class="strong">{name}</b> in lines {lines}:',
+        len(one.lines),
+    )
+    more = len(one.lines) - MAX_LINES
+    if more > 0:
+        words = ngettext(
+            '<b class="strong">{name}</b> in lines {lines} and {more} more:',
+            '<b class="strong">{name}</b> in lines {lines} and {more} more:', more,
+        )  # fmt: skip
+    return format_html(words, name=one.name, lines=links, more=f"{more:,}")
 
 
 @register.inclusion_tag("_finding_tags.html")

@@ -8,13 +8,14 @@ from typing import Any
 
 from django import template
 from django.template import Context
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from memoryhub.domain import files, proposals
-from memoryhub.templatetags.hub import ago, plural
+from memoryhub.templatetags.hub import ago, duration_in_words
 
 register = template.Library()
 NOW_ON_DISK = {
@@ -31,22 +32,15 @@ TITLES = {
 
 @dataclass(frozen=True)
 class OnDisk:
-    """What a held change says of the disk: when it was found and put back, whether it still lies there."""
+    """What a held change says of the disk: when it was found and put back, whether it still lies there, how long it stood."""
 
     found_at: datetime
     put_back_at: datetime | None
     is_there: bool
     now: str
     lines: str
-
-    @property
-    def put_back_words(self) -> str:
-        """How long the change stood on disk, as far as the hub saw it."""
-        if self.put_back_at is None:
-            return ""
-        seconds = max(0.0, (self.put_back_at - self.found_at).total_seconds())
-        stood = _("%(n)s seconds") % {"n": f"{seconds:.1f}"} if seconds < 60 else plural(int(seconds // 60), "minute")
-        return _("It was put back %(duration)s after the hub found the change.") % {"duration": stood}
+    stood: str
+    round: int
 
 
 @register.simple_tag
@@ -60,7 +54,36 @@ def on_disk(proposal: Any) -> OnDisk:
     return OnDisk(
         datetime.fromisoformat(change["found_at"]), datetime.fromisoformat(put_back) if put_back else None,
         not proposals.problem_on_disk(proposal) and not put_back, str(NOW_ON_DISK.get(change.get("held", ""), "")), said,
+        time_on_disk(proposal), change.get("round", 0),
     )  # fmt: skip
+
+
+@register.filter
+def time_on_disk(proposal: Any) -> str:
+    """How long a text that nobody had approved stood on disk, as far as the hub saw it; empty for what agents ask the hub."""
+    if proposals.asked_before_write(proposal):
+        return _("never on disk")
+    standing = proposals.standing_of(proposal)
+    if standing is None:
+        return ""
+    if standing.until is None:
+        return _("on disk for %(duration)s so far") % {"duration": precise_duration(standing.seconds)}
+    return _("stood on disk for %(duration)s") % {"duration": precise_duration(standing.seconds)}
+
+
+def precise_duration(seconds: float) -> str:
+    """A duration with tenths below a minute: 2.1 s, 5 min."""
+    return _("%(seconds)s s") % {"seconds": f"{seconds:.1f}"} if seconds < 60 else duration_in_words(seconds)
+
+
+@register.filter
+def duration_since(moment: datetime) -> str:
+    return precise_duration((timezone.now() - moment).total_seconds())
+
+
+@register.filter
+def in_seconds(seconds: float) -> str:
+    return precise_duration(seconds)
 
 
 @register.filter

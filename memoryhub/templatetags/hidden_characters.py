@@ -187,7 +187,7 @@ def at(mapping: Any, key: Any) -> Any:
     return mapping.get(key) if mapping else None
 
 
-ROW_WORDS = {"ctx": "", "add": gettext_lazy("added "), "del": gettext_lazy("removed ")}
+ROW_WORDS = {"ctx": "", "add": gettext_lazy("added"), "del": gettext_lazy("removed")}
 ROW_SIGNS = {"ctx": ("&nbsp;", "", ""), "add": ("+", ROW_WORDS["add"], "ins"), "del": ("−", ROW_WORDS["del"], "del")}
 
 
@@ -205,14 +205,18 @@ def unchanged_lines(count: int) -> str:
     return ngettext("%(n)s unchanged line", "%(n)s unchanged lines", count) % {"n": f"{count:,}"}
 
 
+def no_newline_label() -> str:
+    return f' <span class="inv" title="{escape(_("no newline at the end"))}">{_("no LF")}</span>'
+
+
 # Rows are built here and not by a template, since a diff has thousands of them.
 def diff_row(row: Any) -> str:
     """HTML of one row of a unified diff: numbers before and after, sign, word for screen readers, line."""
     if row.kind == "fold":
         return f'<tr class="fold"><td colspan="4">{unchanged_lines(row.count)}</td></tr>'
     sign, word, tag = ROW_SIGNS[row.kind]
-    said = f'<span class="sr">{word}</span>' if word else ""
-    end = "" if row.ends else f' <span class="inv" title="{escape(_("no newline at the end"))}">{_("no LF")}</span>'
+    said = f'<span class="sr">{word} </span>' if word else ""
+    end = "" if row.ends else no_newline_label()
     return (
         f'<tr class="{row.kind}"><td class="no">{row.old or ""}</td><td class="no">{row.new or ""}</td>'
         f'<td class="sign">{sign}</td><td class="code">{said}{marked_line_html(row.text, row.marks, tag)}{end}</td></tr>'

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from memoryhub.detectors import titles
 from memoryhub.domain import longterm, retrieval
@@ -25,7 +25,18 @@ from memoryhub.templatetags.hub import ago, duration_in_words, g, join_html, joi
 
 register = template.Library()
 MAX_MARKED_FINDINGS = 200
-NODE_KINDS = {"agent": "agent", "fact_check": "fact check", "memory_retrieval": "memory retrieval"}
+NODE_KINDS = {
+    "agent": gettext_lazy("agent"), "fact_check": gettext_lazy("fact check"),
+    "memory_retrieval": gettext_lazy("memory retrieval"),
+}  # fmt: skip
+LAYERS = {
+    "files": gettext_lazy("files"), "quarantine": gettext_lazy("quarantine"), "working": gettext_lazy("working"),
+    "longterm": gettext_lazy("long-term"), "proposals": gettext_lazy("proposals"), "activity": gettext_lazy("activity"),
+}  # fmt: skip
+RECORD_STATES = {
+    "held": gettext_lazy("held"), "admitted": gettext_lazy("admitted"), "promoted": gettext_lazy("promoted"),
+    "discarded": gettext_lazy("discarded"),
+}  # fmt: skip
 
 
 def finding_ranges(findings: Iterable[dict[str, Any]], end: int) -> list[tuple[int, int, str]]:
@@ -89,7 +100,7 @@ def snippet(hit: retrieval.Hit) -> SafeString:
 
 @register.filter
 def code_name(code: str) -> str:
-    return titles.TITLES.get(code, code)
+    return str(titles.TITLES.get(code, code))
 
 
 @register.filter
@@ -151,7 +162,7 @@ def bulk_url(slug: str, verb: str, records: Iterable[Any], query: str) -> str:
 
 @register.filter
 def node_name(kind: str) -> str:
-    return NODE_KINDS.get(kind, kind)
+    return str(NODE_KINDS.get(kind, kind))
 
 
 @register.filter
@@ -172,7 +183,7 @@ def times(value: float, by: float) -> float:
 
 @register.filter
 def cosine(value: float | None) -> str:
-    return "none" if value is None else f"{value:.2f}"
+    return gettext("none") if value is None else f"{value:.2f}"
 
 
 @register.simple_tag
@@ -182,7 +193,9 @@ def time_left(expires_at: datetime, created_at: datetime) -> dict[str, Any]:
     left = max(0.0, (expires_at - now).total_seconds())
     whole = max(1.0, (expires_at - created_at).total_seconds())
     minutes = int(left // 60)
-    words = f"{minutes // 60} h {minutes % 60:02} min" if minutes >= 60 else duration_in_words(left)
+    words = duration_in_words(left)
+    if minutes >= 60:
+        words = gettext("%(hours)s h %(minutes)s min") % {"hours": minutes // 60, "minutes": f"{minutes % 60:02}"}
     return {"words": words, "share": round(min(100.0, 100 * left / whole), 1), "hours": round(whole / 3600)}
 
 
@@ -211,22 +224,28 @@ def promotion_map(space: Space, preview: longterm.PromotionPreview) -> longterm.
 @register.simple_tag
 def map_scope(chart: longterm.Map, only_due: bool, due: int) -> str:
     """Which entries the map shows; `due` is the number of all due entries of the space."""
+    if only_due and chart.due:
+        return gettext("%(n)s of %(all)s due") % {"n": len(chart.due), "all": due}
     if only_due:
-        here = " here" if chart.part else ""
-        return f"{len(chart.due)} of {due} due" if chart.due else f"nothing{here} is due"
+        return gettext("nothing here is due") if chart.part else gettext("nothing is due")
     if chart.part:
-        return f"{len(chart.points)} of {chart.whole} entries"
-    return f"near means alike{f', the newest {len(chart.points)}' if chart.is_partial else ''}"
+        words = ngettext("%(n)s of %(all)s entry", "%(n)s of %(all)s entries", chart.whole)
+        return words % {"n": len(chart.points), "all": chart.whole}
+    if chart.is_partial:
+        return gettext("similar entries are close together; the newest %(n)s") % {"n": len(chart.points)}
+    return gettext("similar entries are close together")
 
 
 @register.filter
 def map_label(chart: longterm.Map) -> str:
     """The label of the map for screen readers."""
-    said = [f"Map of {plural(len(chart.points), 'long-term entry', 'long-term entries')}"]
-    if chart.twins:
-        said.append(f"{plural(len(chart.twins), 'group says', 'groups say')} nearly the same")
-    if chart.entering:
-        said.append(f"{len(chart.entering)} about to enter")
+    points, twins, entering = len(chart.points), len(chart.twins), len(chart.entering)
+    said = [ngettext("Map of %(n)s long-term entry", "Map of %(n)s long-term entries", points) % {"n": f"{points:,}"}]
+    if twins:
+        words = ngettext("%(n)s group says nearly the same", "%(n)s groups say nearly the same", twins)
+        said.append(words % {"n": twins})
+    if entering:
+        said.append(ngettext("%(n)s would be added", "%(n)s would be added", entering) % {"n": entering})
     return "; ".join(said)
 
 
@@ -235,19 +254,19 @@ def promotion_words(origin: longterm.PromotionOrigin, slug: str) -> dict[str, st
     """Heading, question, button and back link of the promotion page, depending on what it starts from."""
     entries = reverse("longterm.page", args=[slug])
     if origin.pair:
-        pair = f"L-{origin.pair.older.number} and L-{origin.pair.newer.number}"
+        pair = {"first": f"L-{origin.pair.older.number}", "second": f"L-{origin.pair.newer.number}"}
         return {
-            "heading": f"Merge {pair}", "question": "Merge them?", "button": "Merge",
-            "started_from": "pairs", "back": f"{entries}?show=pairs",
+            "heading": gettext("Merge %(first)s and %(second)s") % pair, "question": gettext("Merge them?"),
+            "button": gettext("Merge"), "started_from": gettext("pairs"), "back": f"{entries}?show=pairs",
         }  # fmt: skip
-    promote = {"heading": "Promote", "question": "Promote?", "button": "Promote"}
+    promote = {"heading": gettext("Promote"), "question": gettext("Promote?"), "button": gettext("Promote")}
     if origin.record:
         back = reverse("quarantine.record", args=[slug, origin.record.pk])
-        return {**promote, "started_from": f"record {origin.record.pk}", "back": back}
+        return {**promote, "started_from": gettext("record %(number)s") % {"number": origin.record.pk}, "back": back}
     if origin.entry:
-        return {**promote, "started_from": "working memory", "back": reverse("working.page", args=[slug])}
+        return {**promote, "started_from": gettext("working memory"), "back": reverse("working.page", args=[slug])}
     return {
-        "heading": "Add to long-term memory", "question": "Add it?", "button": "Add",
+        "heading": gettext("Add to long-term memory"), "question": gettext("Add it?"), "button": gettext("Add"),
         "started_from": "", "back": entries,
     }  # fmt: skip
 
@@ -256,12 +275,13 @@ def promotion_words(origin: longterm.PromotionOrigin, slug: str) -> dict[str, st
 def neighbour_words(one: Any) -> str:
     """Number, author and date of a similar entry, and when it was checked."""
     entry = one.entry
-    said = [f"L-{entry.number}", entry.actor_name, date(timezone.localtime(entry.created_at), "j F")]
+    said = [f"L-{entry.number}", entry.actor_name, date(timezone.localtime(entry.created_at), gettext("j F"))]
     if entry.scope == longterm.AGENT:
-        said.append("one agent's own")
+        said.append(gettext("private to one agent"))
     if entry.checked_at:
-        said.append(f"checked {date(timezone.localtime(entry.checked_at), 'j F')}")
-    return ", ".join(said)
+        day = date(timezone.localtime(entry.checked_at), gettext("j F"))
+        said.append(gettext("verified %(date)s") % {"date": day})
+    return gettext(", ").join(said)
 
 
 @register.simple_tag
@@ -269,8 +289,9 @@ def promotion_lead(origin: longterm.PromotionOrigin) -> SafeString | str:
     """Who logged the record that is promoted, or what a merge does; "" for a new text."""
     if origin.record:
         said = origin.record
-        return format_html("{} said it {} in {}.", said.agent_name, ago(said.created_at), said.session_id)
-    return "Write what both should say; the new entry takes their place." if origin.pair else ""
+        words = gettext("Logged by {agent} {when} in {session}.")
+        return format_html(words, agent=said.agent_name, when=ago(said.created_at), session=said.session_id)
+    return gettext("Write what both should say; the new entry replaces them.") if origin.pair else ""
 
 
 @register.simple_tag
@@ -278,27 +299,34 @@ def layer_tag(layer: str) -> SafeString:
     """The tag of a search hit: colour, glyph and name of its layer."""
     glyph = {"files": "source", "proposals": "proposal"}.get(layer, layer)
     hue = {"files": "source", "proposals": "plain", "activity": "plain"}.get(layer, layer)
-    return format_html('<span class="tag is-{}">{}{}</span>', hue, g(glyph), layer)
+    return format_html('<span class="tag is-{}">{}{}</span>', hue, g(glyph), LAYERS.get(layer, layer))
 
 
 @register.simple_tag
 def kept_words(entry: Any) -> SafeString:
     """Who promoted an entry and when, and when it was checked."""
-    checked = f", checked {date(timezone.localtime(entry.checked_at), 'j M Y')}" if entry.checked_at else ""
-    return format_html("{}, {}{}", entry.actor_name, ago(entry.created_at), checked)
+    said = format_html("{}, {}", entry.actor_name, ago(entry.created_at))
+    if not entry.checked_at:
+        return said
+    day = date(timezone.localtime(entry.checked_at), gettext("j M Y"))
+    return format_html("{}, {}", said, gettext("verified %(date)s") % {"date": day})
 
 
 @register.filter
 def entering_words(one: Any) -> str:
     """The label of a point that a promotion would add to the map."""
-    return f"About to enter{f', {one.name}' if one.url else ''}: {one.title}"
+    words = gettext("Would be added, %(name)s: %(title)s") if one.url else gettext("Would be added: %(title)s")
+    return words % {"name": one.name, "title": one.title}
 
 
 @register.simple_tag
 def chunk_words(piece: Any, before: int) -> str:
     """The length of a chunk, and how much of it is shared with the chunk `before`."""
-    shared = f", the first {piece.shared} shared with {before}" if piece.shared else ""
-    return f"{plural(len(piece.text), 'character')}{shared}"
+    said = plural(len(piece.text), "character")
+    if not piece.shared:
+        return said
+    words = gettext("%(characters)s, the first %(n)s shared with %(before)s")
+    return words % {"characters": said, "n": piece.shared, "before": before}
 
 
 @register.filter
@@ -306,10 +334,12 @@ def record_state_words(state: Any) -> str:
     """Who set the state of a record, and why."""
     by_hub = state.actor_kind == "hub"
     reason = code_name(state.reason) if by_hub else state.reason
-    return f"by {'the gate' if by_hub else state.actor_name}{f': {reason}' if reason else ''}"
+    words = gettext("by the gate") if by_hub else gettext("by %(name)s") % {"name": state.actor_name}
+    return f"{words}: {reason}" if reason else words
 
 
 @register.filter
 def held_words(state: Any) -> str:
     """The state of a record; for a held one also the finding that holds it."""
-    return f"{state.state}: {code_name(state.reason)}" if state.state == "held" and state.reason else state.state
+    said = str(RECORD_STATES.get(state.state, state.state))
+    return f"{said}: {code_name(state.reason)}" if state.state == "held" and state.reason else said

@@ -7,8 +7,8 @@ from typing import Any
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-
-from memoryhub.templatetags.hub import plural
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 register = template.Library()
 
@@ -24,15 +24,20 @@ def wait_words(wait: Any) -> SafeString:
 @register.filter
 def leaving_words(count: int) -> str:
     """How many entries leave working memory soon."""
-    return f"{plural(count, 'leaves', 'leave')} within the hour" if count else "none leaves this hour"
+    if not count:
+        return _("none expires within the hour")
+    return ngettext("%(n)s expires within the hour", "%(n)s expire within the hour", count) % {"n": count}
 
 
 @register.filter
 def files_words(now: Any) -> str:
     """Current problems of files; "" without any."""
     if now.unwritten:
-        return f"{now.unwritten:,} not on disk yet"
-    return f"{plural(now.missing, 'source is', 'sources are')} missing" if now.missing else ""
+        words = ngettext("%(n)s not on disk yet", "%(n)s not on disk yet", now.unwritten)
+        return words % {"n": f"{now.unwritten:,}"}
+    if not now.missing:
+        return ""
+    return ngettext("%(n)s source is missing", "%(n)s sources are missing", now.missing) % {"n": now.missing}
 
 
 @register.simple_tag

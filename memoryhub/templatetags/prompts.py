@@ -9,15 +9,16 @@ from django import template
 from django.template.defaultfilters import truncatechars
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from memoryhub.domain import files, working
-from memoryhub.models import Actor, Revision
 from memoryhub.templatetags.files import leads_to
 from memoryhub.templatetags.hidden_characters import line_html
 from memoryhub.templatetags.hub import ago, may, until, who
-from memoryhub.templatetags.reviewing import line_with_marks
+from memoryhub.templatetags.lines_with_findings import line_with_marks
 
 register = template.Library()
 Marks = Mapping[int, Sequence[tuple[int, int, str]]]
@@ -69,107 +70,125 @@ def _drawn_together(start: int, end: int, alone: set[int]) -> Iterator[tuple[int
 @register.simple_tag
 def origin_words(slug: str, agent: Any, origin: Any) -> SafeString:
     """Where a line of a prompt comes from and who wrote it, with links."""
+    number = format_html('<b class="strong">{}</b>', origin.number)
     if origin.path:
-        return _from_file(slug, origin)
+        return _from_file(slug, origin, number)
     if origin.hot:
-        return _from_working(slug, origin.hot)
+        return _from_working(slug, origin.hot, number)
     if origin.cold:
-        return _from_longterm(slug, origin.cold)
+        return _from_longterm(slug, origin.cold, number)
     if origin.change:
-        return _from_settings(slug, agent, origin)
-    plain = {"guidelines": mark_safe("the hub's own guidelines"), "task": "the request: it is not stored"}
-    return format_html("{}.", plain.get(origin.kind, origin.label))
+        return _from_settings(slug, agent, origin, number)
+    if origin.kind == "guidelines":
+        return format_html(_("Line {line} is from the hub's own guidelines."), line=number)
+    if origin.kind == "task":
+        return format_html(_("Line {line} is from the request, which is not stored."), line=number)
+    return format_html(_("Line {line} is from: {part}."), line=number, part=origin.label)
 
 
-def _from_file(slug: str, origin: Any) -> SafeString:
+def _from_file(slug: str, origin: Any, number: SafeString) -> SafeString:
     file = f"/s/{slug}/files{leads_to(origin.path)}"
-    return format_html(
-        '<a class="mono" href="{0}">{1}</a>{2}. <a href="{0}?view=history">Everything that touched the file</a>, '
-        '<a href="{0}?view=blame">its blame</a>.',
-        file, origin.path, _written(slug, file, origin) if origin.revision else "",
-    )  # fmt: skip
+    words = _('Line {line} is from <a class="mono" href="{url}">{path}</a>.')
+    if origin.revision:
+        words = _('Line {line} is line {file_line} of <a class="mono" href="{url}">{path}</a>.')
+    said = format_html(words, line=number, file_line=origin.file_line, url=file, path=origin.path)
+    links = format_html(
+        '<a href="{0}?view=history">{1}</a>, <a href="{0}?view=blame">{2}</a>.', file, _("History"), _("Blame")
+    )
+    return format_html("{} {} {}", said, _written(slug, file, origin) if origin.revision else "", links)
 
 
 def _written(slug: str, file: str, origin: Any) -> SafeString:
-    revision = origin.revision
-    return format_html(
-        ', line {}. {} wrote it in <a href="{}?view=diff&amp;to={}">revision {}</a>, {}{}{}{}',
-        origin.file_line, origin.author.name, file, revision.number, revision.number, ago(revision.created_at),
-        _by_proposal(slug, revision.proposal), _approved_by(revision, origin.author),
-        f": {revision.reason}" if revision.reason else "",
-    )  # fmt: skip
+    """Who wrote a line and when, by which proposal, and who approved it."""
+    revision, author = origin.revision, origin.author
+    url = f"{file}?view=diff&to={revision.number}"
+    told = {"author": author.name, "url": url, "number": revision.number, "when": ago(revision.created_at)}
+    said = [format_html(_('Written by {author} in <a href="{url}">revision {number}</a>, {when}.'), **told)]
+    if revision.proposal:
+        said.append(_by_proposal(slug, revision.proposal))
+    if revision.approver_name and author.name != revision.actor_name:
+        words = _("{author} wrote it while approving the proposal of {agent}.")
+        said.append(format_html(words, author=author.name, agent=revision.actor_name))
+    elif revision.approver_name:
+        said.append(format_html(_("Approved by {person}."), person=revision.approver_name))
+    if revision.reason:
+        said.append(format_html(_("Reason: {reason}"), reason=revision.reason))
+    return format_html_join(" ", "{}", ((one,) for one in said))
 
 
-def _approved_by(revision: Revision, author: Actor) -> str:
-    """Who approved a line, or whose proposal it was where the reviewer wrote the line themselves."""
-    if not revision.approver_name:
-        return ""
-    if author.name != revision.actor_name:
-        return f" of {revision.actor_name}, when approving it"
-    return f", approved by {revision.approver_name}"
-
-
-def _from_working(slug: str, entry: Any) -> SafeString:
-    record = ""
+def _from_working(slug: str, entry: Any, number: SafeString) -> SafeString:
+    words = _('Line {line} is from <a href="{url}">working memory</a>: logged by {agent} {when}, expires {end}.')
+    url = f"{reverse('working.page', args=[slug])}#w{entry.pk}"
+    name = entry.agent_name or _("a person")
+    said = [
+        format_html(words, line=number, url=url, agent=name, when=ago(entry.created_at), end=until(entry.expires_at))
+    ]
     if entry.record_id:
         where = reverse("quarantine.record", args=[slug, entry.record_id])
-        record = format_html(', <a href="{}">record {}</a>', where, entry.record_id)
-    return format_html(
-        '<a href="{}#w{}">working memory</a>: {} said it {}{}{}; it leaves {}.',
-        reverse("working.page", args=[slug]), entry.pk, entry.agent_name or "a person", ago(entry.created_at),
-        record, _seen(entry), until(entry.expires_at),
-    )  # fmt: skip
-
-
-def _seen(entry: Any) -> str:
+        said.append(format_html('<a href="{}">{}</a>.', where, _("Record %(number)s") % {"number": entry.record_id}))
     if entry.seen_by:
-        return f"; seen by {entry.seen_by}"
-    return "; it passed the gate and was seen by nobody" if entry.agent_id else ""
+        said.append(format_html(_("Seen by {person}."), person=entry.seen_by))
+    elif entry.agent_id:
+        said.append(format_html("{}", _("It passed the gate; no person has seen it.")))
+    return format_html_join(" ", "{}", ((one,) for one in said))
 
 
-def _from_longterm(slug: str, entry: Any) -> SafeString:
-    return format_html(
-        '<a href="{}">long-term entry L-{}</a>: {} promoted it {}{}{}.',
-        reverse("longterm.entry", args=[slug, entry.number]), entry.number, entry.actor_name, ago(entry.created_at),
-        _by_proposal(slug, entry.proposal), f": {entry.reason}" if entry.reason else "",
+def _from_longterm(slug: str, entry: Any, number: SafeString) -> SafeString:
+    words = _('Line {line} is from <a href="{url}">long-term entry {entry}</a>: promoted by {person} {when}.')
+    said = format_html(
+        words, line=number, url=reverse("longterm.entry", args=[slug, entry.number]), entry=f"L-{entry.number}",
+        person=entry.actor_name, when=ago(entry.created_at),
     )  # fmt: skip
+    reason = format_html(_("Reason: {reason}"), reason=entry.reason) if entry.reason else ""
+    return format_html("{} {} {}", said, _by_proposal(slug, entry.proposal), reason)
 
 
-def _from_settings(slug: str, agent: Any, origin: Any) -> SafeString:
+def _from_settings(slug: str, agent: Any, origin: Any, number: SafeString) -> SafeString:
+    words = _('Line {line} is from the <a href="{url}">persona of {agent}</a>: set by {person} {when}.')
+    if origin.kind == "base":
+        words = _('Line {line} is from the <a href="{url}">base prompt of {agent}</a>: set by {person} {when}.')
     return format_html(
-        'the <a href="{}">{} of {}</a>: {} set it {}.',
-        reverse("agents.detail", args=[slug, agent.slug]), "base prompt" if origin.kind == "base" else "persona",
-        agent.name, origin.change.actor_name, ago(origin.change.created_at),
+        words, line=number, url=reverse("agents.detail", args=[slug, agent.slug]), agent=agent.name,
+        person=origin.change.actor_name, when=ago(origin.change.created_at),
     )  # fmt: skip
 
 
 def _by_proposal(slug: str, number: int | None) -> SafeString | str:
-    return format_html(', by <a href="/s/{0}/proposals/{1}/">proposal {1}</a>', slug, number) if number else ""
+    if not number:
+        return ""
+    return format_html(
+        _('From <a href="{url}">proposal {number}</a>.'), url=f"/s/{slug}/proposals/{number}/", number=number
+    )
 
 
 @register.simple_tag
 def prompt_lead(agent: Any, call: Any, follows_call: bool) -> SafeString | str:
     """What the text on the prompt page is: what the last call would get now, or what was picked."""
     if not call:
-        return "Byte for byte, as a call would get it."
+        return _("Byte for byte, as a call would get it.")
     if not follows_call:
         here = reverse("prompts.page", args=[agent.space.slug, agent.slug])
         return format_html(
-            'Byte for byte, as a call with these values would get it. <a href="{}">As its last call</a>', here
+            '{} <a href="{}">{}</a>',
+            _("Byte for byte, as a call with these values would get it."),
+            here,
+            _("As its last call"),
         )
-    given = [f"on thread {truncatechars(call.request.thread, 40)}"] if call.request.thread else ["without a thread"]
-    given += [f"with its {name}" for name in ("query", "task") if name in call.words]
-    given += ["with the base prompt of the call"] if call.has_base else []
-    return format_html(
-        "Byte for byte, as its last call ({}) would get it now: {}.", ago(call.delivery.last_at), ", ".join(given)
-    )
+    given = [_("without a thread")]
+    if call.request.thread:
+        given = [_("on thread %(thread)s") % {"thread": truncatechars(call.request.thread, 40)}]
+    told = {"query": _("with its query"), "task": _("with its task")}
+    given += [words for name, words in told.items() if name in call.words]
+    given += [_("with the base prompt of the call")] if call.has_base else []
+    words = _("Byte for byte, as its last call ({when}) would get it now: {values}.")
+    return format_html(words, when=ago(call.delivery.last_at), values=_(", ").join(given))
 
 
 @register.simple_tag
 def delivered_words(delivery: Any) -> SafeString:
     """When a prompt was delivered last, how often, and in which dialect."""
-    times = f", {delivery.count:,} times" if delivery.count > 1 else ""
-    return format_html("{}{}, as {}", ago(delivery.last_at), times, delivery.dialect)
+    words = ngettext("{when}, as {dialect}", "{when}, {n} times, as {dialect}", delivery.count)
+    return format_html(words, when=ago(delivery.last_at), n=f"{delivery.count:,}", dialect=delivery.dialect)
 
 
 # ---- what changed a prompt
@@ -181,8 +200,8 @@ def cause_words(slug: str, cause: Any) -> SafeString:
     revision: SafeString | str = ""
     if cause.path:
         revision = format_html(
-            '<a class="mono" href="/s/{}/files{}?view=diff&amp;to={}">{}</a> revision {}: ',
-            slug, leads_to(cause.path), cause.revision, cause.path, cause.revision,
+            '<a class="mono" href="/s/{}/files{}?view=diff&amp;to={}">{}</a> {}: ', slug, leads_to(cause.path), cause.revision,
+            cause.path, _("revision %(number)s") % {"number": cause.revision},
         )  # fmt: skip
     return format_html("{}{}{}", revision, _done(slug, cause), _reason(cause))
 
@@ -195,7 +214,7 @@ def _done(slug: str, cause: Any) -> SafeString:
     if cause.entry:
         where = reverse("longterm.entry", args=[slug, cause.entry])
         return format_html('<a href="{}">L-{}</a> {}', where, cause.entry, cause.says)
-    return format_html("An entry {}", cause.says)
+    return format_html("{} {}", _("An entry"), cause.says)
 
 
 def _reason(cause: Any) -> SafeString | str:
@@ -213,16 +232,17 @@ def _reason(cause: Any) -> SafeString | str:
 def stretch_note(one: Any, agent: Any, template: Any) -> str:
     """The note for a section that is not a file; "" if its title is enough."""
     notes = {
-        "base": f"base prompt of {agent.name}",
-        "persona": f"persona of {agent.name}",
-        "positioning": "of the whole group, a file",
-        "guidelines": "editable, like any file",
-        "working": f"newest {one.count}, of the last 24 hours",
-        "longterm": f"{one.count} by the query",
+        "base": _("base prompt of %(agent)s") % {"agent": agent.name},
+        "persona": _("persona of %(agent)s") % {"agent": agent.name},
+        "positioning": _("of the whole group, a file"),
+        "guidelines": _("editable, like any file"),
+        "working": _("newest %(n)s, of the last 24 hours") % {"n": one.count},
+        "longterm": _("%(n)s by the query") % {"n": one.count},
     }
     if one.kind == "template" and template:
-        return f"of deepagents {template.version}, from the {template.came_from}"
-    return "set for this agent" if one.kind == "template" and agent.template else notes.get(one.kind, "")
+        told = {"version": template.version, "came_from": template.came_from}
+        return _("of deepagents %(version)s, from the %(came_from)s") % told
+    return _("set for this agent") if one.kind == "template" and agent.template else notes.get(one.kind, "")
 
 
 @register.simple_tag
@@ -230,10 +250,12 @@ def unseen_notes(one: Any, agent: Any) -> list[str]:
     """For a section of working memory: whose output stands there that no person has looked at."""
     if one.kind != "working":
         return []
-    return [
-        f"{f'{count} ' if one.count > 1 else ''}logged by {name}, passed the gate, seen by nobody"
-        for name, count in working.unseen_by_agent(agent.space, one.part.entries)
-    ]
+    if one.count == 1:
+        words = _("logged by %(agent)s, passed the gate, not seen by anyone")
+    else:
+        words = _("%(n)s logged by %(agent)s, passed the gate, not seen by anyone")
+    unseen = working.unseen_by_agent(agent.space, one.part.entries)
+    return [words % {"n": count, "agent": name} for name, count in unseen]
 
 
 @register.simple_tag(takes_context=True)
@@ -252,5 +274,5 @@ def stretch_url(context: Any, slug: str, agent: Any, one: Any) -> str:
 def written_by(one: Any) -> str:
     """Who wrote the revision of a section, and who approved it."""
     revision = one.revision
-    approved = f", approved by {revision.approver_name}" if revision.approver_name else ""
-    return f"written by {revision.actor_name}{approved}"
+    words = _("written by %(author)s, approved by %(person)s") if revision.approver_name else _("written by %(author)s")
+    return words % {"author": revision.actor_name, "person": revision.approver_name}

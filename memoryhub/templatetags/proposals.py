@@ -10,9 +10,10 @@ from urllib.parse import quote
 
 from django import template
 from django.urls import reverse
-from django.utils.html import conditional_escape, format_html, format_html_join
+from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
 
 from memoryhub.domain import proposals
 from memoryhub.domain.proposals import kind_of
@@ -24,14 +25,22 @@ STATE_GLYPHS = {
     "pending": "clock", "approved": "check", "outdated": "clock", "expired": "clock", "changes_requested": "retry",
 }  # fmt: skip
 STATE_WORDS = {
-    "pending": _("Pending"), "approved": _("Approved"), "rejected": _("Rejected"), "withdrawn": _("Withdrawn"),
-    "outdated": _("Outdated"), "expired": _("Expired"), "changes_requested": _("Changes requested"),
+    "pending": gettext_lazy("Pending"), "approved": gettext_lazy("Approved"), "rejected": gettext_lazy("Rejected"),
+    "withdrawn": gettext_lazy("Withdrawn"), "outdated": gettext_lazy("Outdated"), "expired": gettext_lazy("Expired"),
+    "changes_requested": gettext_lazy("Changes requested"),
 }  # fmt: skip
-NOUNS = {
-    "secrets": "secret", "hidden": "hidden character", "injection": "injection", "duplicate": "duplicate",
-    "transient": "passing moment", "vague": "vague line", "coherence": "incoherent stretch", "risky_advice": "risky piece of advice",
-    "cost": "text too costly to check",
-}  # fmt: skip
+FINDINGS = {
+    "secrets": ngettext_lazy("%(n)s secret", "%(n)s secrets", "n"),
+    "hidden": ngettext_lazy("%(n)s hidden character", "%(n)s hidden characters", "n"),
+    "injection": ngettext_lazy("%(n)s injection", "%(n)s injections", "n"),
+    "duplicate": ngettext_lazy("%(n)s duplicate", "%(n)s duplicates", "n"),
+    "transient": ngettext_lazy("%(n)s passing moment", "%(n)s passing moments", "n"),
+    "vague": ngettext_lazy("%(n)s vague line", "%(n)s vague lines", "n"),
+    "coherence": ngettext_lazy("%(n)s incoherent passage", "%(n)s incoherent passages", "n"),
+    "risky_advice": ngettext_lazy("%(n)s piece of risky advice", "%(n)s pieces of risky advice", "n"),
+    "cost": ngettext_lazy("%(n)s text too costly to check", "%(n)s texts too costly to check", "n"),
+}
+OTHER_FINDINGS = ngettext_lazy("%(n)s finding", "%(n)s findings", "n")
 
 
 @register.filter
@@ -43,7 +52,7 @@ def signed(number: int) -> str:
 @register.filter
 def proposal_state(proposal: Any) -> str:
     """The state of a proposal as people read it."""
-    return STATE_WORDS[proposal.shown_state]
+    return str(STATE_WORDS[proposal.shown_state])
 
 
 @register.filter
@@ -67,7 +76,7 @@ def verb(proposal: Any) -> str:
 @register.simple_tag
 def findings_in_words(code: str, count: int) -> str:
     """2 hidden characters, 1 injection."""
-    return plural(count, NOUNS.get(code, code))
+    return FINDINGS.get(code, OTHER_FINDINGS) % {"n": count}
 
 
 @register.simple_tag
@@ -75,23 +84,28 @@ def grave_words(findings: Iterable[Any]) -> SafeString:
     """The grave findings that a reviewer confirms, by kind, each kind with its first line."""
     by_code = groupby(sorted(findings, key=attrgetter("code")), key=attrgetter("code"))
     kinds = [(code, list(found)) for code, found in by_code]
-    return format_html_join(
-        " and ", 'the <b class="strong">{}</b> in line {}',
-        ((findings_in_words(code, len(found)), found[0].line) for code, found in kinds),
+    return join_html(
+        format_html(
+            _('the <b class="strong">{found}</b> in line {line}'),
+            found=findings_in_words(code, len(found)), line=found[0].line,
+        )
+        for code, found in kinds
     )  # fmt: skip
 
 
 @register.filter
 def shrinking(found: Any) -> str:
     """The size of the text before and after, in bytes."""
-    return f"{len(found.before or b''):,} bytes by {len(found.after or b''):,}"
+    sizes = {"before": f"{len(found.before or b''):,}", "after": f"{len(found.after or b''):,}"}
+    return _("replaces %(before)s bytes by %(after)s in") % sizes
 
 
 @register.filter
 def outdated_words(row: Any) -> str:
     """The revision that an outdated proposal was made on, and the newest."""
-    now = f", now {row.found.revision}" if row.found.revision else ""
-    return f"made on revision {row.proposal.base_revision}{now}"
+    numbers = {"made_on": row.proposal.base_revision, "now": row.found.revision}
+    words = _("made on revision %(made_on)s, now %(now)s") if numbers["now"] else _("made on revision %(made_on)s")
+    return words % numbers
 
 
 @register.simple_tag(takes_context=True)
@@ -110,12 +124,14 @@ def asked_words(context: dict[str, Any], proposal: Any, found: Any, is_open: boo
         return asked
     number = proposal.base_revision
     if not number:
-        return format_html("{}, as a new file", asked)
+        return format_html(_("{when}, as a new file"), when=asked)
     where = f"/s/{context['space'].slug}/files{leads_to(proposal.path)}?view=diff&to={number}"
-    then = ", which is still the newest" if is_open else ""
-    if found.moved_on:
-        then = f", now {found.revision}" if found.revision else ""
-    return format_html('{}, on <a href="{}">revision {}</a>{}', asked, where, number, then)
+    words = _('{when}, on <a href="{url}">revision {number}</a>')
+    if found.moved_on and found.revision:
+        words = _('{when}, on <a href="{url}">revision {number}</a>, now {now}')
+    elif is_open and not found.moved_on:
+        words = _('{when}, on <a href="{url}">revision {number}</a>, which is still the newest')
+    return format_html(words, when=asked, url=where, number=number, now=found.revision)
 
 
 # ---- the decision
@@ -126,20 +142,24 @@ def effect(review: Any) -> SafeString:
     """Which agents get the change and when; if no prompt has it, who can find it."""
     if not review.agents:
         return mark_safe(review.kind.without_prompts)  # noqa: S308  our own words
-    begins = "Gone from the prompt of" if review.kind.removes_file or review.losing_agents else "Seen by"
-    who = join_html(format_html("<b>{}</b>", agent.slug) for agent in review.agents)
-    behind = ""
-    if review.threads_behind:
-        behind = f" {plural(review.threads_behind, 'thread runs', 'threads run')} on the old text."
-    return format_html("{} {} from their <b>next thread</b> on.{}", begins, who, behind)
+    words = _("Seen by {agents} from their <b>next thread</b> on.")
+    if review.kind.removes_file or review.losing_agents:
+        words = _("Gone from the prompt of {agents} from their <b>next thread</b> on.")
+    said = format_html(words, agents=join_html(format_html("<b>{}</b>", agent.slug) for agent in review.agents))
+    if not review.threads_behind:
+        return said
+    behind = ngettext("%(n)s thread runs on the old text.", "%(n)s threads run on the old text.", review.threads_behind)
+    return format_html("{} {}", said, behind % {"n": review.threads_behind})
 
 
 @register.simple_tag
 def what_is_approved(found: Any) -> SafeString:
     """Says that the approval counts for exactly this text."""
-    text = "" if found.kind.removes_file else format_html(", <code>{}</code>", found.sha256[:8])
-    then = " If the file changes, you are asked again." if found.kind.has_file else ""
-    return format_html("You approve what you see{}.{}", text, then)
+    words = _("You approve what you see, <code>{sha}</code>.")
+    if found.kind.removes_file:
+        words = _("You approve what you see.")
+    said = format_html(words, sha=found.sha256[:8])
+    return format_html("{} {}", said, _("If the file changes, you are asked again.")) if found.kind.has_file else said
 
 
 @register.filter
@@ -147,7 +167,10 @@ def approve_label(review: Any) -> str:
     """The label of the button that approves."""
     if review.can_take_hunks:
         of = len(review.diff.hunks)
-        return f"Approve all {of} changes" if review.takes_all else f"Approve {len(review.taken)} of {of} changes"
+        if review.takes_all:
+            return ngettext("Approve the change", "Approve all %(of)s changes", of) % {"of": of}
+        words = ngettext("Approve %(n)s of %(of)s change", "Approve %(n)s of %(of)s changes", of)
+        return words % {"n": len(review.taken), "of": of}
     return str(review.kind.approve_label)
 
 
@@ -155,25 +178,33 @@ def approve_label(review: Any) -> str:
 def jump_words(review: Any) -> str:
     """A summary for the bar on phones that leads to the decision."""
     hunks = len(review.diff.hunks) if review.found.applies and review.diff.hunks else 0
-    said = plural(hunks, "change") if hunks else f"Proposal {review.proposal.number}"
+    said = plural(hunks, "change") if hunks else _("Proposal %(number)s") % {"number": review.proposal.number}
     count = len(review.grave_findings)
-    return f"{said}, {plural(count, 'finding')} to look at" if count else said
+    if not count:
+        return said
+    words = ngettext("%(what)s, %(n)s finding to look at", "%(what)s, %(n)s findings to look at", count)
+    return words % {"what": said, "n": count}
 
 
 @register.simple_tag
 def approved_words(proposal: Any) -> SafeString:
     """Who approved a proposal, the revision that it became, and the note."""
-    revision = f", revision {proposal.applied_revision}" if proposal.applied_revision else ""
-    edits = ", with edits" if proposal.with_edits else ""
-    note = f" “{proposal.note}”" if proposal.note else ""
-    return format_html('Approved by <b class="strong">{}</b>{}{}.{}', proposal.decided_by_name, revision, edits, note)
+    if proposal.applied_revision and proposal.with_edits:
+        words = _('Approved by <b class="strong">{person}</b>, revision {number}, with edits.')
+    elif proposal.applied_revision:
+        words = _('Approved by <b class="strong">{person}</b>, revision {number}.')
+    elif proposal.with_edits:
+        words = _('Approved by <b class="strong">{person}</b>, with edits.')
+    else:
+        words = _('Approved by <b class="strong">{person}</b>.')
+    said = format_html(words, person=proposal.decided_by_name, number=proposal.applied_revision)
+    return format_html("{} “{}”", said, proposal.note) if proposal.note else said
 
 
 @register.simple_tag
 def approvers(proposal: Any) -> SafeString:
     """The names of those who approved so far."""
-    names = ((one["name"],) for one in proposal.approvals)
-    return format_html_join(", ", '<b class="strong">{}</b>', names)
+    return join_html(format_html('<b class="strong">{}</b>', one["name"]) for one in proposal.approvals)
 
 
 @register.filter
@@ -186,11 +217,14 @@ def slugs(agents: Iterable[Any]) -> str:
 def call_words(change: Any) -> str:
     """Which call of an agent a change of its prompt is shown for."""
     if not change.call:
-        return "no call yet"
+        return _("no call yet")
     words = change.call.words
-    thread = "on a thread" if "thread" in words else "without a thread"
-    more = [name for name in ("query", "task") if name in words] + (["base prompt"] if change.call.has_base else [])
-    return f"{thread}, with the {join_words(more)} of its last call" if more else thread
+    thread = _("on a thread") if "thread" in words else _("without a thread")
+    told = {"query": _("query"), "task": _("task")}
+    more = [name for key, name in told.items() if key in words] + ([_("base prompt")] if change.call.has_base else [])
+    if not more:
+        return thread
+    return _("%(thread)s, with the %(parts)s of its last call") % {"thread": thread, "parts": join_words(more)}
 
 
 @register.filter
@@ -198,18 +232,21 @@ def reach(review: Any) -> str:
     """How many prompts a change reaches."""
     proposal = review.proposal
     if review.kind.changes == "template":
-        return f"The prompts of {proposal.agent_name} for {proposal.change['form']}, and of no other agent"
+        told = {"agent": proposal.agent_name, "form": proposal.change["form"]}
+        return _("The prompts of %(agent)s for %(form)s, and of no other agent") % told
     if not review.kind.has_file:
-        only = f"; this one only by {proposal.agent_name}" if proposal.change.get("scope") == "agent" else ""
-        return (
-            f"No prompt changes at once. It can be recalled by every agent of this space whose question it fits{only}."
-        )
+        if proposal.change.get("scope") == "agent":
+            words = _("No prompt changes at once. Only %(agent)s can recall it, when it fits its question.")
+            return words % {"agent": proposal.agent_name}
+        return _("No prompt changes at once. Every agent of this space whose question it fits can recall it.")
     if not review.changes:
-        return (
+        return _(
             "No agent has this file among its sources, so no prompt changes. Agents can read it when they ask for it."
         )
-    more = f", {review.more_readers} more not drawn" if review.more_readers else ""
-    return f"{plural(len(review.changes), 'agent reads', 'agents read')} this file{more}"
+    told = {"n": len(review.changes), "more": review.more_readers}
+    if review.more_readers:
+        return _("%(n)s agents read this file, %(more)s more are not shown") % told
+    return ngettext("%(n)s agent reads this file", "%(n)s agents read this file", told["n"]) % told
 
 
 # ---- several at once
@@ -218,21 +255,41 @@ def reach(review: Any) -> str:
 @register.simple_tag
 def plan_sum(plan: Any) -> str:
     """What approving the selected proposals would change, for the bar below the list."""
-    files = plural(plan.files, "file") if plan.files else "no file"
-    entries = f", keep {plan.entries} in long-term memory" if plan.entries else ""
-    entries += f", use {plural(plan.templates, 'template')}" if plan.templates else ""
-    left_out = f"; {plan.left_out} cannot be approved among others" if plan.left_out else ""
-    return f"would change {files}{entries}{_prompts_moved(plan.moved)}{left_out}"
+    parts = [_effects_of(plan) or _("No file changes"), _prompts_moved(plan.moved)]
+    if plan.left_out:
+        words = ngettext("%(n)s cannot be approved with others", "%(n)s cannot be approved with others", plan.left_out)
+        parts.append(words % {"n": plan.left_out})
+    return "; ".join(parts)
+
+
+def capitalized(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _effects_of(plan: Any) -> str:
+    """How many files, entries and templates approving the selected proposals would change; "" without any."""
+    said = []
+    if plan.files:
+        said.append(ngettext("changes %(n)s file", "changes %(n)s files", plan.files) % {"n": f"{plan.files:,}"})
+    if plan.entries:
+        words = ngettext("adds %(n)s long-term entry", "adds %(n)s long-term entries", plan.entries)
+        said.append(words % {"n": plan.entries})
+    if plan.templates:
+        said.append(ngettext("uses %(n)s template", "uses %(n)s templates", plan.templates) % {"n": plan.templates})
+    return capitalized(_(", ").join(said))
 
 
 def _prompts_moved(changes: list[Any]) -> str:
     if not changes:
-        return ", no prompt"
+        return _("no prompt changes")
+    words = _("%(agent)s (%(tokens)s tokens, cache breaks at byte %(byte)s)")
     said = [
-        f"{one.agent.slug} ({signed(one.more_tokens)} tokens, cache breaks at byte {int(one.breaks_at or 0):,})"
+        words % {"agent": one.agent.slug, "tokens": signed(one.more_tokens), "byte": f"{int(one.breaks_at or 0):,}"}
         for one in changes
     ]
-    return f" and the prompt{'s' if len(said) > 1 else ''} of {join_words(said)}"
+    return ngettext("changes the prompt of %(agents)s", "changes the prompts of %(agents)s", len(said)) % {
+        "agents": join_words(said)
+    }
 
 
 @register.simple_tag
@@ -240,13 +297,20 @@ def bulk_words(plan: Any, decision: str) -> dict[str, Any]:
     """Heading, lead, button and decidable proposals of the page for several proposals."""
     approves = decision == "approve"
     chosen = plan.fit if approves else plan.open_to_me
-    word, count = "Approve" if approves else "Reject", len(chosen)
-    lead = "Each agent reads your reason. Nothing is changed by a rejection."
+    count = len(chosen)
     if approves:
-        does = "they would do together, each on top of those before it" if count != 1 else "it would do"
-        lead = f"This is what {does}. Nothing has been done yet."
-    button = f"{word} {'this one' if count == 1 else f'these {count}'}"
-    return {"heading": f"{word} {plural(count, 'proposal')}", "lead": lead, "button": button, "chosen": chosen}
+        heading = ngettext("Approve %(n)s proposal", "Approve %(n)s proposals", count)
+        lead = ngettext(
+            "This is what it would do. Nothing has been done yet.",
+            "This is what they would do together, each on top of those before it. Nothing has been done yet.", count,
+        )  # fmt: skip
+        button = ngettext("Approve this one", "Approve these %(n)s", count)
+    else:
+        heading = ngettext("Reject %(n)s proposal", "Reject %(n)s proposals", count)
+        lead = _("Each agent reads your reason. Nothing is changed by a rejection.")
+        button = ngettext("Reject this one", "Reject these %(n)s", count)
+    number = {"n": count}
+    return {"heading": heading % number, "lead": lead, "button": button % number, "chosen": chosen}
 
 
 @register.simple_tag
@@ -254,19 +318,21 @@ def left_out(result: Any, plan: Any, decision: str) -> str:
     """Why a proposal cannot be decided among several; "" if it can."""
     proposal = result.proposal
     if proposal.agent_id in plan.own:
-        return f"left out: you made a key of {proposal.agent_name}, so somebody else decides"
+        words = _("Left out: you created a token of %(agent)s, so somebody else decides")
+        return words % {"agent": proposal.agent_name}
     if decision != "approve":
         return ""
     if result.is_grave:
-        return "left out: has a grave finding: decide on it by itself"
+        return _("Left out: it has a serious finding, so decide on it by itself")
     if result.problem:
-        return f"left out: {result.problem}"
-    return f"left out: it builds on {result.waits_for}, which is not selected" if result.waits_for else ""
+        return _("Left out: %(problem)s") % {"problem": result.problem}
+    if not result.waits_for:
+        return ""
+    return _("Left out: it builds on %(number)s, which is not selected") % {"number": result.waits_for}
 
 
 @register.filter
 def prompts_words(plan: Any) -> str:
     """How many files and entries approving the selected proposals would change."""
-    entries = f", {plan.entries} would be kept in long-term memory" if plan.entries else ""
-    entries += f", {plural(plan.templates, 'template')} would be used" if plan.templates else ""
-    return f"{plural(plan.files, 'file')} would change{entries}{'' if plan.changes else ', no prompt changes'}"
+    said = _effects_of(plan) or _("No file changes")
+    return said if plan.changes else "; ".join((said, _("no prompt changes")))

@@ -7,149 +7,52 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice, pairwise
 from typing import Any
 
 from django import template
 from django.template.loader import render_to_string
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
-from memoryhub.detectors import Finding
 from memoryhub.dialects import Part
 from memoryhub.domain.prompts import PromptChange
 from memoryhub.domain.proposals import Review
 from memoryhub.templatetags.hidden_characters import (
     ROW_SIGNS,
-    UNSEEN_CHARACTER,
     coarse_row,
     drawn_html,
-    escape_with_labels,
-    line_html,
-    marked_line_html,
+    no_newline_label,
+    unchanged_lines,
 )
 from memoryhub.templatetags.hub import g
+from memoryhub.templatetags.lines_with_findings import FindingsByLine, finding_rows, line_with_marks
 from memoryhub.text.diff_rows import Fold, Row
 
 register = template.Library()
 MAX_ROWS = 3000
 LAYER_LABELS = {
-    "source": ("source", "from files", "is-source"), "working": ("working", "from working memory", "is-working"),
-    "longterm": ("longterm", "from long-term memory", "is-longterm"),
+    "source": ("source", _("from files"), "is-source"), "working": ("working", _("from working memory"), "is-working"),
+    "longterm": ("longterm", _("from long-term memory"), "is-longterm"),
 }  # fmt: skip
-PLAIN_LABEL = ("info", "around memory", "is-plain")
-FINDING_NAMES = {
-    "secrets": "Secret", "hidden": "Hidden", "injection": "Injection", "duplicate": "Duplicate", "transient": "Transient",
-    "vague": "Vague", "coherence": "Incoherent", "risky_advice": "Look closely", "cost": "Not checked",
-}  # fmt: skip
-
-
-MAX_LINE_CHARS = 20_000  # of a line, more is drawn on request only
-MAX_UNSEEN_CHARS = 500  # each of them becomes a label of its own
-
-
-class FindingsByLine:
-    """Findings of the new text by line, with their place in it. `whole` says that long lines are drawn to their end."""
-
-    def __init__(self, lines: Sequence[str], findings: Iterable[Finding], *, whole: bool = False) -> None:
-        self.whole = whole
-        self.starts, at = [], 0
-        for text in lines:
-            self.starts.append(at)
-            at += len(text)
-        self.by_line: dict[int, list[Finding]] = {}
-        for one in findings:
-            self.by_line.setdefault(one.line, []).append(one)
-
-    def on_line(self, number: int | None) -> list[Finding]:
-        return self.by_line.get(number or 0, [])
-
-    def ranges_in_line(self, number: int, length: int) -> list[tuple[int, int, str]]:
-        start = self.starts[number - 1] if number <= len(self.starts) else 0
-        return [
-            (max(0, one.start - start), min(length, max(one.end - start, one.start - start + 1)), finding_css(one))
-            for one in self.on_line(number)
-        ]
-
-
-def finding_css(one: Finding) -> str:
-    return "found" if one.severity == "high" else "found mild"
-
-
-def drawn_length(text: str) -> int:
-    """How many characters of a line are drawn at first."""
-    if len(text) <= MAX_UNSEEN_CHARS or (text.isprintable() and len(text) <= MAX_LINE_CHARS):
-        return len(text)
-    past = next(islice(UNSEEN_CHARACTER.finditer(text, 0, MAX_LINE_CHARS), MAX_UNSEEN_CHARS, None), None)
-    return past.start() if past else min(len(text), MAX_LINE_CHARS)
-
-
-def rest_of_line_link(text: str, end: int) -> str:
-    """A link in place of the characters after `end`, which shows the whole line; "" if nothing is left out."""
-    if end == len(text):
-        return ""
-    unseen = sum(1 for _ in UNSEEN_CHARACTER.finditer(text, end))
-    hidden = f", {unseen:,} of them hidden" if unseen else ""
-    return f' <a class="tag" href="?all=1">{len(text) - end:,} more characters{hidden}: show the whole line</a>'
-
-
-def line_with_marks(
-    text: str, marks: Sequence[tuple[int, int]], tag: str, found: Sequence[tuple[int, int, str]] = (), *, whole: bool = False
-) -> str:  # fmt: skip
-    """HTML of one line with the ranges `marks` in `tag` and those of `found` underlined; only its beginning if it is long."""
-    end = len(text) if whole else drawn_length(text)
-    if end < len(text):
-        marks = [(a, min(b, end)) for a, b in marks if a < end]
-        found = [(a, min(b, end), css) for a, b, css in found if a < end]
-        return line_with_marks(text[:end], marks, tag, found, whole=True) + rest_of_line_link(text, end)
-    if not found:
-        return marked_line_html(text, marks, tag)
-    cuts = sorted({0, len(text), *(at for a, b in marks for at in (a, b)), *(at for a, b, _ in found for at in (a, b))})
-    out = []
-    for start, end in pairwise(cuts):
-        inner = line_html(text[start:end]) if end == len(text) else escape_with_labels(text[start:end])
-        if any(a <= start and end <= b for a, b in marks):
-            inner = f"<{tag}>{inner}</{tag}>"
-        css = next((css for a, b, css in found if a <= start and end <= b), "")
-        out.append(f'<span class="{css}">{inner}</span>' if css else inner)
-    return "".join(out)
+PLAIN_LABEL = ("info", _("around memory"), "is-plain")
 
 
 def text_row(row: Row, findings_by_line: FindingsByLine) -> str:
     sign, word, tag = ROW_SIGNS[row.kind]
-    said = f'<span class="sr">{word}</span>' if word else ""
-    end = "" if row.ends else ' <span class="inv" title="no newline at the end">no LF</span>'
+    said = f'<span class="sr">{word} </span>' if word else ""
+    end = "" if row.ends else no_newline_label()
     found = findings_by_line.ranges_in_line(row.new, len(row.text)) if row.new and row.kind == "add" else []
-    moved = f' <span class="tag">{"from" if row.kind == "add" else "to"} line {row.moved}</span>' if row.moved else ""
+    moved = ""
+    if row.moved:
+        words = gettext("from line %(number)s") if row.kind == "add" else gettext("to line %(number)s")
+        moved = f' <span class="tag">{words % {"number": row.moved}}</span>'
     text = line_with_marks(row.text, row.marks, tag, found, whole=findings_by_line.whole)
     return (
         f'<tr class="{row.kind}"><td class="no">{row.old or ""}</td><td class="no">{row.new or ""}</td>'
         f'<td class="sign">{sign}</td><td class="code">{said}{text}{end}{moved}</td></tr>'
     )
-
-
-def finding_rows(findings: Sequence[Finding], columns: int = 4) -> str:
-    """The boxes below a line, one for each kind of finding."""
-    kinds: dict[tuple[str, str], list[Finding]] = {}
-    for one in findings:
-        kinds.setdefault((one.code, one.kind), []).append(one)
-    return "".join(
-        f'<tr class="finding add" id="f{same[0].line}-{escape(code)}"><td colspan="{columns}">{finding_box(code, same)}</td></tr>'
-        for (code, _), same in kinds.items()
-    )
-
-
-def finding_box(code: str, same: Sequence[Finding]) -> str:
-    name = FINDING_NAMES.get(code, code.capitalize())
-    message = same[0].message.removeprefix(f"{name}: ").removeprefix(f"{name} ")
-    found = {
-        "is_high": any(one.severity == "high" for one in same),
-        "can_be_cleaned": code == "hidden" and same[0].kind not in ("lookalike", "styled"),
-        "name": name,
-        "message": message[:1].upper() + message[1:],
-        "times": len(same),
-    }
-    return render_to_string("proposals/_finding.html", found)
 
 
 def hunk_row(review: Review, number: int) -> str:
@@ -190,9 +93,13 @@ def review_diff(review: Review, more_url: str = "") -> SafeString:
             pending.append(row)
     body += [row_html(one, findings_by_line, more_url) for one in pending]
     if len(rows) == MAX_ROWS:
-        size = f"it adds {review.diff.added:,} lines and removes {review.diff.removed:,}"
-        body.append(fold_row(f"Only the first {MAX_ROWS:,} lines of this change are drawn here; {size}."))
-    return table(body, f"Change of {review.proposal.thing}", ("c-no", "c-no", "c-sign", ""))
+        words = gettext(
+            "Only the first %(most)s lines of this change are shown; it adds %(added)s lines and removes %(removed)s."
+        )
+        sizes = {"added": f"{review.diff.added:,}", "removed": f"{review.diff.removed:,}"}
+        body.append(fold_row(words % {"most": f"{MAX_ROWS:,}", **sizes}))
+    caption = gettext("Change of %(what)s") % {"what": review.proposal.thing}
+    return table(body, caption, ("c-no", "c-no", "c-sign", ""))
 
 
 def _lines_above_hunk(rows: Sequence[Row | Fold]) -> int:
@@ -207,7 +114,7 @@ def _lines_above_hunk(rows: Sequence[Row | Fold]) -> int:
 
 def row_html(row: Row | Fold, findings_by_line: FindingsByLine, more_url: str) -> str:
     if isinstance(row, Fold):
-        return fold_row(f"{row.count:,} unchanged line{'s' if row.count != 1 else ''}", more_url)
+        return fold_row(unchanged_lines(row.count), more_url)
     return text_row(row, findings_by_line) + (
         finding_rows(findings_by_line.on_line(row.new)) if row.kind == "add" else ""
     )
@@ -234,13 +141,13 @@ def split_diff(review: Review) -> SafeString:
     body = [coarse_row(review.diff)]
     for pair in review.diff.first_pairs(MAX_ROWS):
         if isinstance(pair, Fold):
-            body.append(fold_row(f"{pair.count:,} unchanged line{'s' if pair.count != 1 else ''}"))
+            body.append(fold_row(unchanged_lines(pair.count)))
             continue
         old, new = pair
         body.append(f"<tr>{_cell(old, 'old', findings_by_line)}{_cell(new, 'new', findings_by_line)}</tr>")
         if new is not None and new.kind == "add":
             body.append(finding_rows(findings_by_line.on_line(new.new)))
-    return table(body, "Side by side", ("c-no", "split-col", "c-no", "split-col"), "diff split")
+    return table(body, gettext("Side by side"), ("c-no", "split-col", "c-no", "split-col"), "diff split")
 
 
 def _cell(row: Row | None, side: str, findings_by_line: FindingsByLine) -> str:
@@ -248,8 +155,8 @@ def _cell(row: Row | None, side: str, findings_by_line: FindingsByLine) -> str:
         return '<td class="no"></td><td class="code"></td>'
     number = row.old if side == "old" else row.new
     css = {"del": " del-cell", "add": " add-cell"}.get(row.kind, "")
-    _, word, tag = ROW_SIGNS[row.kind]
-    said = f'<span class="sr">{word}</span>' if word else ""
+    _sign, word, tag = ROW_SIGNS[row.kind]
+    said = f'<span class="sr">{word} </span>' if word else ""
     found = findings_by_line.ranges_in_line(row.new, len(row.text)) if row.kind == "add" and row.new else []
     text = line_with_marks(row.text, row.marks, tag, found, whole=findings_by_line.whole)
     return f'<td class="no">{number or ""}</td><td class="code{css}">{said}{text}</td>'
@@ -261,12 +168,12 @@ def conflict_diff(review: Review) -> SafeString:
     diff, _ = review.both_sides
     findings_by_line = FindingsByLine(diff.new_lines, ())
     body = [
-        fold_row(f"{pair.count:,} equal lines")
+        fold_row(unchanged_lines(pair.count))
         if isinstance(pair, Fold)
         else f"<tr>{_cell(pair[0], 'old', findings_by_line)}{_cell(pair[1], 'new', findings_by_line)}</tr>"
         for pair in diff.first_pairs(MAX_ROWS)
     ]
-    return table(body, "Both texts", ("c-no", "split-col", "c-no", "split-col"), "diff split")
+    return table(body, gettext("Both texts"), ("c-no", "split-col", "c-no", "split-col"), "diff split")
 
 
 # ---- prompts
@@ -284,7 +191,7 @@ def prompt_diff(change: PromptChange, whys: Mapping[int, str] | None = None) -> 
     shown_causes: set[str] = set()
     for row in change.diff.first_rows(MAX_ROWS):
         if isinstance(row, Fold):
-            body.append(fold_row(f"{row.count:,} unchanged line{'s' if row.count != 1 else ''}"))
+            body.append(fold_row(unchanged_lines(row.count)))
             continue
         if row.kind != "ctx" and not broken:
             body.append(cut_row(change))
@@ -296,16 +203,17 @@ def prompt_diff(change: PromptChange, whys: Mapping[int, str] | None = None) -> 
             body.append(f'<tr class="why"><td colspan="4">{why}</td></tr>')
             shown_causes.add(why)
         body.append(prompt_row(row, layers.label_of(number or 1)))
-    return table(body, f"Change of the prompt of {change.agent.slug}", ("c-src", "c-no", "c-sign", ""))
+    caption = gettext("Change of the prompt of %(agent)s") % {"agent": change.agent.slug}
+    return table(body, caption, ("c-src", "c-no", "c-sign", ""))
 
 
 def prompt_row(row: Row, layer: tuple[str, str, str]) -> str:
     glyph, label, css = layer
     sign, word, tag = ROW_SIGNS[row.kind]
-    said = f'<span class="sr">{word}</span>' if word else ""
+    said = f'<span class="sr">{word} </span>' if word else ""
     number = row.old if row.kind == "del" else row.new
     return (
-        f'<tr class="{row.kind}"><td class="src {css}">{g(glyph, label)}</td><td class="no">{number}</td>'
+        f'<tr class="{row.kind}"><td class="src {css}">{g(glyph, str(label))}</td><td class="no">{number}</td>'
         f'<td class="sign">{sign}</td><td class="code">{said}{line_with_marks(row.text, row.marks, tag)}</td></tr>'
     )
 

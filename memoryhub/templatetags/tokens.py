@@ -7,6 +7,7 @@ from typing import Any
 from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from memoryhub.templatetags.hub import ago, until
 
@@ -16,7 +17,10 @@ register = template.Library()
 @register.simple_tag
 def token_facts(token: Any, separator: str = "; ", with_maker: bool = False) -> SafeString:
     """When a token was last used and from where, who made it, and when it ends if it does."""
-    used = format_html("used {}{}", ago(token.used_at), f" from {token.used_from}" if token.used_from else "")
-    made = format_html("made by {} {}", token.made_by, ago(token.created_at)) if with_maker else ""
-    ends = format_html("ends {}", until(token.expires_at)) if token.expires_at else ""
+    words = _("used {when} from {address}") if token.used_from else _("used {when}")
+    used = format_html(words, when=ago(token.used_at), address=token.used_from)
+    made = ""
+    if with_maker:
+        made = format_html(_("created by {person} {when}"), person=token.made_by, when=ago(token.created_at))
+    ends = format_html(_("expires {when}"), when=until(token.expires_at)) if token.expires_at else ""
     return format_html_join(separator, "{}", ((fact,) for fact in (used, made, ends) if fact))

@@ -1,7 +1,7 @@
 """Finding and replacing copies of texts that are to be erased (pure). Everything works on bytes, so that no encoding hides one.
 
-A copy is the text itself, composed or decomposed, in one line, escaped for JSON, HTML or a URL, in base64, or its beginning
-where a copy was shortened.
+A copy is the text itself, composed or decomposed, in one line, escaped for JSON, HTML or a URL, in base64, in UTF-16, or its
+beginning where a copy was shortened.
 """
 
 from __future__ import annotations
@@ -70,6 +70,11 @@ def variants_of(piece: str) -> set[str]:
     return found
 
 
+def wide_variants_of(piece: str) -> set[bytes]:
+    """A piece as a file in UTF-16 has it; tables of the hub hold no such text."""
+    return {piece.encode(encoding, "surrogatepass") for encoding in ("utf-16-le", "utf-16-be")}
+
+
 def _has_surrogates(text: str) -> bool:
     return any("\ud800" <= sign <= "\udfff" for sign in text)
 
@@ -93,13 +98,15 @@ class Needles:
 
     def __init__(self, pieces: Iterable[str]) -> None:
         chosen = sorted(set(pieces))
-        variants = variants_of if len(chosen) <= MANY else stored_variants_of
-        self.literals = sorted({as_bytes(one) for piece in chosen for one in variants(piece)}, key=len, reverse=True)
+        few = len(chosen) <= MANY
+        variants = variants_of if few else stored_variants_of
+        literals = {as_bytes(one) for piece in chosen for one in variants(piece)}
+        wide = {one for piece in chosen for one in wide_variants_of(piece)} if few else set()
+        self.literals = sorted((literals | wide) - {b""}, key=len, reverse=True)
         self._wholes = sorted(
             {as_bytes(one) for piece in chosen for one in (piece, " ".join(piece.split())) if len(one) > HEAD + 2}
         )
         self._heads = {whole[:HEAD] for whole in self._wholes}
-        few = len(chosen) <= MANY
         self._patterns = _compiled(self.literals) if few else []
         self._head_patterns = _compiled(sorted(self._heads)) if few else []
         self._indexes = [] if few else _indexes(self.literals)
@@ -157,7 +164,10 @@ class Needles:
         if self._indexes:
             yield from (at for at in range(len(data) - HEAD + 1) if data[at : at + HEAD] in self._heads)
         for pattern in self._head_patterns:
-            yield from (one.start() for one in pattern.finditer(data)) if pattern.search(data) else ()
+            found = pattern.search(data)
+            while found:  # the next one may begin inside of this one
+                yield found.start()
+                found = pattern.search(data, found.start() + 1)
 
     def _longest(self, data: bytes, start: int) -> tuple[int, bytes]:
         """The text with the longest beginning that stands here: a neighbour in the order of all."""
@@ -241,7 +251,10 @@ def replaced(data: bytes, spans: Iterable[Span], mark: Callable[[bytes], bytes])
 
 
 def by_lines(copy: bytes) -> bytes:
-    """The mark in the place of a copy, as often as it has lines: line numbers stay."""
+    """The mark in the place of a copy, as often as it has lines: line numbers stay. In UTF-16 where the copy is."""
+    for encoding, end in (("utf-16-le", b"\n\0"), ("utf-16-be", b"\0\n")):
+        if copy[encoding == "utf-16-le" :: 2].count(0) * 2 > len(copy) // 2:
+            return end.join([MARK.encode(encoding)] * (copy.count(end) + 1))
     return b"\n".join([MARK.encode()] * (copy.count(b"\n") + 1))
 
 

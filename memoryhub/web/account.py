@@ -16,6 +16,7 @@ from memoryhub import languages
 from memoryhub.domain import accounts, activity, spaces
 from memoryhub.errors import HubError, Invalid, NotFound, TooMany, Unauthenticated
 from memoryhub.forms import EmailForm, PasswordForm, TokenForm
+from memoryhub.languages import translated
 from memoryhub.models import Actor, Person, Space, Token
 from memoryhub.web.access import public, second_factor_missing, signed_in, to_second_factor
 from memoryhub.web.login import safe_next
@@ -65,7 +66,7 @@ def wrong_password_reason(person: Person, current: str) -> str:
     try:
         accounts.check_password(person.username, current, None)
     except TooMany as error:
-        return error.message
+        return translated(error.message)
     except Unauthenticated:
         return _("The current password is wrong.")
     return ""
@@ -88,7 +89,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
             keep_session=request.session.stored_key, keep_tokens=form.cleaned_data["keep_tokens"],
         )  # fmt: skip
     except HubError as error:
-        form.add_error("new", error.message)
+        form.add_error("new", translated(error.message))
         return show(request, status=422, password_form=form)
     old_key = request.session.stored_key
     update_session_auth_hash(request, request.user)  # gives the session another key

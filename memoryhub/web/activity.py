@@ -21,6 +21,11 @@ PICTURES = [
     ("proposals", gettext_lazy("Proposals decided")),
     ("gate", gettext_lazy("Outputs at the gate")),
 ]
+KIND_LABELS = {
+    "decisions": gettext_lazy("decisions"), "proposals": gettext_lazy("proposals"), "edits": gettext_lazy("edits"),
+    "layers": gettext_lazy("layers"), "promotions": gettext_lazy("promotions"),
+    "people and tokens": gettext_lazy("people and tokens"), "settings": gettext_lazy("settings"),
+}  # fmt: skip
 ACTOR_FILTERS = [
     ("", gettext_lazy("Everyone"), ""),
     ("person", gettext_lazy("People"), "person"),
@@ -64,7 +69,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "filters": filters,
         "filtered": any(filters.values()),
         "who_chips": ACTOR_FILTERS,
-        "kinds": list(activity.KINDS),
+        "kinds": [(kind, KIND_LABELS.get(kind, kind)) for kind in activity.KINDS],
         "first": ActivityLine.objects.within(request.space).order_by("id").values_list("at", flat=True).first(),
     }
     if not any(filters.values()) and not before:

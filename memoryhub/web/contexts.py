@@ -277,7 +277,10 @@ def memory(request: HttpRequest) -> HttpResponse:
 
 def show_memory(request: HttpRequest, path: str, *, status: int = 200, **more: object) -> HttpResponse:
     one = contexts.own_memory(request.space, path) if path else None
-    context = {"memories": contexts.own_memories(request.space), "memory": one, **more}
+    memories, query = contexts.own_memories(request.space), clean_text(request.GET.get("q", "")).strip()
+    context = {"memories": memories, "memory": one, "query_words": query, **more}
+    if query and not one:
+        context["found"] = contexts.find_entries(memories, query)
     if one:
         context |= {"entries": shown_entries(one.entries), "agent": coding.agent(one.format.agent)}
     return render(request, "contexts/memory.html", context, status=status)

@@ -61,6 +61,18 @@ def put_back(request: HttpRequest, path: str) -> HttpResponse:
     return back_to(request, where)
 
 
+@post_only("decide")
+def hold_again(request: HttpRequest, path: str) -> HttpResponse:
+    """Holds changes of a file again, after the hub stopped because a program kept changing it."""
+    where = requested_path(request, path)
+    try:
+        files.hold_again(request.space, request.actor, where)
+        done(request, _("Changes of %(path)s on disk wait for a person again.") % {"path": where})
+    except HubError as error:
+        refused(request, error.message)
+    return back_to(request, where)
+
+
 @post_only("edit")
 def look_again(request: HttpRequest, path: str) -> HttpResponse:
     """Looks whether the secret is still in the file on disk."""

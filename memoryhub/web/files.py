@@ -6,12 +6,13 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_noop, ngettext
 
 from memoryhub.domain import files, prompts, spaces
 from memoryhub.domain.accounts import may
 from memoryhub.domain.files import Published
 from memoryhub.errors import Conflict, HubError, Invalid, NotFound
+from memoryhub.languages import translated
 from memoryhub.models import Space
 from memoryhub.stores import disk, paths
 from memoryhub.templatetags.files import page_address
@@ -192,7 +193,7 @@ def report_saved(request: HttpRequest, where: str, sentence: str) -> None:
     """Adds a notice with the sentence, or a warning if the file has a problem on disk."""
     file = files.file_row(request.space, where)
     if file.problem:
-        refused(request, f"{sentence} {file.problem}")
+        refused(request, f"{sentence} {translated(file.problem)}")
     else:
         done(request, sentence, see=prompt_address(request.space, where))
 
@@ -297,7 +298,7 @@ def upload(request: HttpRequest, path: str = "") -> HttpResponse:
             raise disk.too_large(name, one.size, disk.MAX_BYTES)
         content = one.read()
         files.check_content(request.space, name, content)
-        files.write(request.space, request.actor, name, content, reason="Uploaded")
+        files.write(request.space, request.actor, name, content, reason=gettext_noop("Uploaded"))
         names.append(name)
     many = ngettext("Uploaded %(n)s file.", "Uploaded %(n)s files.", len(names)) % {"n": len(names)}
     done(request, _("Uploaded %(path)s.") % {"path": names[0]} if len(names) == 1 else many)

@@ -17,6 +17,11 @@ from memoryhub.domain import exchange, files
 from memoryhub.models import Agent, Mount, Space
 
 Words = str | Promise
+NOTE, STORE = (
+    "bakery.md",
+    "/memories/store/",
+)  # what the examples write, and where the client keeps the items of a store
+MOUNTS_TRIED = 10
 NO_TOKEN = "mh_…"  # noqa: S105  (what stands where a token belongs)
 
 
@@ -43,6 +48,7 @@ class Framework:
     extra: str = ""
     dialect: str = dialects.AUTO
     needs_environment: bool = True  # whether its lines read address and token from the environment
+    has_store: bool = False  # whether it keeps items in a store of the client
     try_it: Words = ""  # what to run or to say first
 
 
@@ -84,7 +90,7 @@ FRAMEWORKS = (
         try_it=gettext_lazy('python -m memoryhub.client.example "The bakery closes at 18:00."'),
     ),
     Framework("langgraph", "LangGraph", "1.x", "Lg", 5, (Lines("langgraph", gettext_lazy("Code"), "agent.py"),),
-              extra="langgraph", try_it=RUN_AGENT),
+              extra="langgraph", has_store=True, try_it=RUN_AGENT),
     Framework("anthropic", "Anthropic SDK", gettext_lazy("memory tool"), "An", 4,
               (Lines("anthropic", gettext_lazy("Code"), "agent.py", MODEL_KEY),), extra="anthropic", try_it=RUN_AGENT),
     Framework("claude-code", "Claude Code", "MCP", "Cc", 7, (Lines("claude-code", gettext_lazy("Register"), SHELL, ON_PATH),),
@@ -141,23 +147,42 @@ def installs(request: HttpRequest) -> list[Block]:
     return [plain, *extras]
 
 
-def writable_prefix(space: Space) -> str:
-    """The prefix of the first mount whose files last, for the examples; "" where there is none, or none that code, JSON and
-    addresses can hold as it is."""
-    found = (
+def writable_prefixes(space: Space) -> list[str]:
+    """The prefixes of mounts whose files last, for the examples; none that code, JSON and addresses cannot hold as it is."""
+    found = [
         one.prefix
         for one in files.mounts_of_space(space)
         if one.store in (Mount.Store.DATABASE, Mount.Store.FILESYSTEM) and one.policy != "read_only"
-    )
-    return next((prefix for prefix in found if re.fullmatch(r"/[\w./~-]*", prefix)), "")
+    ]
+    return [prefix for prefix in found if re.fullmatch(r"/[\w./~-]*", prefix)][:MOUNTS_TRIED]
+
+
+def takes(space: Space, path: str) -> bool:
+    """Whether agents may write a file of this path, at once or as a proposal."""
+    outcome = files.outcome_of_write(space, files.explain_path(space, path), None)
+    return outcome.code in ("applied", "conditional", "proposal")
+
+
+def note_prefix(space: Space) -> str:
+    """The prefix below which the examples write a note: the first that takes one, else the first of all; "" where there is none."""
+    prefixes = writable_prefixes(space)
+    return next((one for one in prefixes if takes(space, f"{one}{NOTE}")), prefixes[0] if prefixes else "")
+
+
+def store_root(space: Space) -> str:
+    """The folder for the items of LangGraph's store, which are JSON files: the client's own choice where that works, else one
+    below another mount; "" where every mount leaves such files out."""
+    folders = [STORE, *(f"{one}store/" for one in writable_prefixes(space))]
+    return next((one for one in folders if takes(space, f"{one}item.json")), "")
 
 
 def with_lines(request: HttpRequest, space: Space, secret: str = "") -> list[Shown]:
     """Every framework with its lines; `secret` stands in them where a token was made just now."""
-    prefix = writable_prefix(space)
+    prefix, root = note_prefix(space), store_root(space)
     values = {
         "url": hub_address(request), "token": secret or NO_TOKEN, "prefix": prefix, "routed": prefix or "/memories/",
-        "mount": f', mount="{prefix}"' if prefix not in ("", "/memories/") else "",
+        "mount": f', mount="{prefix}"' if prefix not in ("", "/memories/") else "", "space": space.slug,
+        "root": f', root="{root}"' if root not in ("", STORE) else "", "needs_mount": "" if root else STORE if prefix else "/memories/",
     }  # fmt: skip
     return [Shown(one, blocks_of(request, one, values)) for one in FRAMEWORKS]
 
@@ -167,6 +192,12 @@ def blocks_of(request: HttpRequest, framework: Framework, values: dict[str, str]
     blocks = [Block(f"{framework.key}-install", _("Install"), SHELL, install_line(request, framework.extra), served)]
     if framework.needs_environment:
         blocks.append(Block(f"{framework.key}-token", _("Environment"), SHELL, snippet("token", values)))
+    if framework.has_store and values["needs_mount"]:
+        why = _("The items of a LangGraph store are JSON files, and no mount takes them. This keeps them in the hub.")
+        line = snippet("store", values)
+        blocks.append(
+            Block(f"{framework.key}-store", _("Place for the store"), _("once, where the hub runs"), line, why)
+        )
     blocks += [
         Block(f"{framework.key}-{one.key}", one.title, one.where, snippet(one.key, values), one.note)
         for one in framework.lines

@@ -9,7 +9,9 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from memoryhub.domain import longterm, retrieval
 from memoryhub.domain.accounts import may
@@ -165,14 +167,14 @@ def edit(request: HttpRequest, number: int) -> HttpResponse:
             request, editor.of_entry(request, str(number)), status=refusal.status, content=typed_text(request),
             error=refusal, reason=reason,
         )  # fmt: skip
-    done(request, f"L-{number} says it right now; what it said before is in its history.")
+    done(request, _("L-%(number)s is saved; the previous text is in its history.") % {"number": number})
     return redirect_to_entry(request, number)
 
 
 @post_only("promote")
 def verify(request: HttpRequest, number: int) -> HttpResponse:
     longterm.verify(request.space, request.actor, number, parse_date(request.POST.get("review_by", "")))
-    done(request, f"L-{number} is checked.")
+    done(request, _("L-%(number)s is marked as verified.") % {"number": number})
     return redirect_to_entry(request, number)
 
 
@@ -180,10 +182,8 @@ def verify(request: HttpRequest, number: int) -> HttpResponse:
 def set_review_by(request: HttpRequest, number: int) -> HttpResponse:
     day = parse_date(request.POST.get("review_by", ""))
     longterm.set_review_by(request.space, request.actor, number, day)
-    done(
-        request,
-        f"L-{number} is to be checked by {day:%-d %B %Y}." if day else f"L-{number} has no date to be checked by.",
-    )
+    words = _("L-%(number)s is due for review on %(date)s.") if day else _("L-%(number)s has no review date.")
+    done(request, words % {"number": number, "date": date_format(day, _("j F Y")) if day else ""})
     return redirect_to_entry(request, number)
 
 
@@ -194,10 +194,10 @@ def pin(request: HttpRequest, number: int) -> HttpResponse:
     entry = longterm.pin(request.space, request.actor, number, place)
     if place is not None:
         return redirect(reverse("longterm.page", args=[request.space.slug]) + "?show=pinned")
-    where = _("It is number %d of the pinned entries.") % entry.pin
+    words = _("L-%(number)s is pinned. It is number %(place)s of the pinned entries.")
     done(
         request,
-        _("L-%d is pinned.") % number + " " + where,
+        words % {"number": number, "place": entry.pin},
         undo=reverse("longterm.unpin", args=[request.space.slug, number]),
     )
     return redirect_to_entry(request, number)
@@ -208,7 +208,7 @@ def unpin(request: HttpRequest, number: int) -> HttpResponse:
     longterm.unpin(request.space, request.actor, number)
     done(
         request,
-        _("L-%d is no longer pinned.") % number,
+        _("L-%(number)s is no longer pinned.") % {"number": number},
         undo=reverse("longterm.pin", args=[request.space.slug, number]),
     )
     return redirect_to_entry(request, number)
@@ -219,7 +219,7 @@ def retire(request: HttpRequest, number: int) -> HttpResponse:
     longterm.retire(request.space, request.actor, number, clean_text(request.POST.get("reason", "")))
     done(
         request,
-        f"L-{number} is retired: no agent finds it.",
+        _("L-%(number)s is retired. Agents no longer find it.") % {"number": number},
         undo=reverse("longterm.restore", args=[request.space.slug, number]),
     )
     return redirect_to_entry(request, number)
@@ -228,14 +228,15 @@ def retire(request: HttpRequest, number: int) -> HttpResponse:
 @post_only("promote")
 def take_back(request: HttpRequest, number: int) -> HttpResponse:
     longterm.take_back(request.space, request.actor, number)
-    done(request, f"The promotion of L-{number} is undone; what it replaced is found again.")
+    words = _("The promotion of L-%(number)s is undone. Entries that it replaced are restored.")
+    done(request, words % {"number": number})
     return redirect_to_entry(request, number)
 
 
 @post_only("promote")
 def restore(request: HttpRequest, number: int) -> HttpResponse:
     longterm.restore(request.space, request.actor, number)
-    done(request, f"L-{number} is found again.")
+    done(request, _("L-%(number)s is restored.") % {"number": number})
     return redirect_to_entry(request, number)
 
 
@@ -244,11 +245,12 @@ def settle(request: HttpRequest, pk: int) -> HttpResponse:
     pair = longterm.settle(request.space, request.actor, pk, request.POST.get("verdict", ""))
     slug = request.space.slug
     if pair.verdict == longterm.KEEP_BOTH:
-        says = f"Kept both, L-{pair.older.number} and L-{pair.newer.number}."
+        says = _("Kept both, L-%(first)s and L-%(second)s.")
+        says %= {"first": pair.older.number, "second": pair.newer.number}
         done(request, says, undo=reverse("longterm.unsettle", args=[slug, pk]))
     else:
         gone, stays = (pair.older, pair.newer) if pair.verdict == "retire_older" else (pair.newer, pair.older)
-        says = f"L-{stays.number} stands; L-{gone.number} is retired."
+        says = _("Kept L-%(kept)s; L-%(retired)s is retired.") % {"kept": stays.number, "retired": gone.number}
         done(request, says, undo=reverse("longterm.restore", args=[slug, gone.number]))
     return redirect_to_pairs(request)
 
@@ -256,7 +258,7 @@ def settle(request: HttpRequest, pk: int) -> HttpResponse:
 @post_only("promote")
 def unsettle(request: HttpRequest, pk: int) -> HttpResponse:
     longterm.unsettle(request.space, request.actor, pk)
-    done(request, "The pair is to be settled again.")
+    done(request, _("The pair is open again."))
     return redirect_to_pairs(request)
 
 
@@ -283,7 +285,7 @@ def take_in(request: HttpRequest) -> HttpResponse:
         else:
             if isinstance(taken, Job):
                 return redirect("longterm.taking_in", request.space.slug, taken.pk)
-            done(request, f"{taken} {'entry is' if taken == 1 else 'entries are'} in long-term memory.")
+            done(request, ngettext("%(n)s entry imported.", "%(n)s entries imported.", taken) % {"n": taken})
             return redirect("longterm.page", request.space.slug)
     return render(request, "longterm/take_in.html", context, status=422 if "error" in context else 200)
 
@@ -291,9 +293,9 @@ def take_in(request: HttpRequest) -> HttpResponse:
 def uploaded_bytes(request: HttpRequest) -> bytes:
     sent = request.FILES.get("file")
     if sent is None:
-        raise Invalid("Choose a file of JSON lines, as Export makes it.")
+        raise Invalid(_("Choose a JSON Lines file, as created by Export."))
     if (sent.size or 0) > MAX_UPLOAD_BYTES:  # it is checked within the request
-        raise Invalid("This is more than 8 MiB. Whoever runs the hub can bring it in: memoryhub bring longterm FILE.")
+        raise Invalid(_("The file is larger than 8 MiB. Import it on the server: memoryhub bring longterm FILE."))
     return sent.read()
 
 

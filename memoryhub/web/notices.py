@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpRequest
 
+from memoryhub.languages import translated
+
 
 def done(request: HttpRequest, text: str, *, undo: str = "", see: str = "") -> None:
     """Adds a notice to the next page; a POST to the address `undo` takes back what was done, `see` is a prompt that shows it."""
@@ -12,4 +14,5 @@ def done(request: HttpRequest, text: str, *, undo: str = "", see: str = "") -> N
 
 
 def refused(request: HttpRequest, text: str) -> None:
-    messages.error(request, text)
+    """Adds a notice of what was not done; a refusal of the domain is told in the language of the page."""
+    messages.error(request, translated(text))

@@ -24,6 +24,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.crypto import constant_time_compare, salted_hmac
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from memoryhub.domain import accounts, spaces
@@ -203,7 +204,7 @@ def connect_to(request: HttpRequest, identity: accounts.Identity, asked_by: int)
         raise Forbidden("Somebody else is signed in by now. Start again.", code="wrong_state")
     try:
         accounts.connect_identity(request.user, identity)
-        done(request, "You can sign in by the provider from now on.")
+        done(request, _("You can sign in by the provider from now on."))
     except HubError as refusal:
         refused(request, refusal.message)
     return redirect("account.page")
@@ -213,7 +214,7 @@ def connect_to(request: HttpRequest, identity: accounts.Identity, asked_by: int)
 @recently_signed_in
 def disconnect(request: HttpRequest, pk: int) -> HttpResponse:
     accounts.disconnect_identity(request.user, pk)
-    done(request, "The connection is removed.")
+    done(request, _("The connection is removed."))
     return redirect("account.page")
 
 

@@ -25,34 +25,39 @@ NUMBERED = re.compile(r"(approve|reject|review|open|proposal)\s+#?(\d{1,9})$", r
 # Name, glyph, address, further words by which it is found.
 PAGES = [
     (gettext_lazy("Overview"), "overview", "overview.page", ""),
-    (gettext_lazy("Proposals"), "proposal", "proposals.page", "inbox review"),
-    (gettext_lazy("Files"), "source", "files.page", "memory"),
-    (gettext_lazy("Quarantine"), "quarantine", "quarantine.page", "held records"),
-    (gettext_lazy("Working memory"), "working", "working.page", "entries"),
-    (gettext_lazy("Long-term memory"), "longterm", "longterm.page", "entries"),
+    (gettext_lazy("Proposals"), "proposal", "proposals.page", gettext_lazy("inbox review")),
+    (gettext_lazy("Files"), "source", "files.page", gettext_lazy("memory")),
+    (gettext_lazy("Quarantine"), "quarantine", "quarantine.page", gettext_lazy("held records")),
+    (gettext_lazy("Working memory"), "working", "working.page", gettext_lazy("entries")),
+    (gettext_lazy("Long-term memory"), "longterm", "longterm.page", gettext_lazy("entries")),
     (gettext_lazy("Prompts"), "prompt", "prompts.start", ""),
-    (gettext_lazy("Agents"), "agent", "agents.page", "tokens"),
-    (gettext_lazy("Activity"), "activity", "activity.page", "log"),
+    (gettext_lazy("Agents"), "agent", "agents.page", gettext_lazy("tokens")),
+    (gettext_lazy("Activity"), "activity", "activity.page", gettext_lazy("log")),
     (gettext_lazy("Settings"), "settings", "spaces.settings", ""),
-    (gettext_lazy("People"), "settings", "people.page", "members roles settings"),
-    (gettext_lazy("Mounts"), "settings", "mounts.page", "directories settings"),
-    (gettext_lazy("Sources"), "settings", "sources.page", "settings"),
-    (gettext_lazy("Rules"), "settings", "policies.page", "policies settings"),
-    (gettext_lazy("Gate"), "settings", "gate.page", "checks judge settings"),
-    (gettext_lazy("Notifications"), "settings", "webhooks.page", "webhooks mail settings"),
-    (gettext_lazy("Import"), "settings", "imports.page", "settings"),
-    (gettext_lazy("Usage"), "settings", "quotas.page", "limits storage settings"),
-    (gettext_lazy("Erasure"), "settings", "erasure.page", "delete settings"),
-    (gettext_lazy("Retrieval playground"), "search", "retrieval.page", "query"),
+    (gettext_lazy("People"), "settings", "people.page", gettext_lazy("members roles settings")),
+    (gettext_lazy("Mounts"), "settings", "mounts.page", gettext_lazy("directories settings")),
+    (gettext_lazy("Sources"), "settings", "sources.page", gettext_lazy("settings")),
+    (gettext_lazy("Rules"), "settings", "policies.page", gettext_lazy("policies settings")),
+    (gettext_lazy("Gate"), "settings", "gate.page", gettext_lazy("checks judge settings")),
+    (gettext_lazy("Notifications"), "settings", "webhooks.page", gettext_lazy("webhooks mail settings")),
+    (gettext_lazy("Import"), "settings", "imports.page", gettext_lazy("settings")),
+    (gettext_lazy("Usage"), "settings", "quotas.page", gettext_lazy("limits storage settings")),
+    (gettext_lazy("Erasure"), "settings", "erasure.page", gettext_lazy("delete settings")),
+    (gettext_lazy("Retrieval playground"), "search", "retrieval.page", gettext_lazy("query")),
     (gettext_lazy("Search"), "search", "search.page", ""),
-    (gettext_lazy("Your account"), "person", "account.page", "password sessions tokens sign out"),
-    (gettext_lazy("Keyboard shortcuts"), "info", "shortcuts.page", "keys help"),
+    (gettext_lazy("Your account"), "person", "account.page", gettext_lazy("password sessions tokens sign out")),
+    (gettext_lazy("Keyboard shortcuts"), "info", "shortcuts.page", gettext_lazy("keys help")),
 ]
 ACTIONS = [
-    (gettext_lazy("New file"), "plus", "files.new", "create add"),
-    (gettext_lazy("New agent"), "plus", "agents.create", "create add connect"),
-    (gettext_lazy("Add a working memory entry"), "plus", "working.page", "create new"),
-    (gettext_lazy("Promote a text to long-term memory"), "longterm", "promotions.page", "create new entry"),
+    (gettext_lazy("New file"), "plus", "files.new", gettext_lazy("create add")),
+    (gettext_lazy("New agent"), "plus", "agents.create", gettext_lazy("create add connect")),
+    (gettext_lazy("Add a working memory entry"), "plus", "working.page", gettext_lazy("create new")),
+    (
+        gettext_lazy("Promote a text to long-term memory"),
+        "longterm",
+        "promotions.page",
+        gettext_lazy("create new entry"),
+    ),
 ]
 
 
@@ -203,10 +208,10 @@ def reachable(request: HttpRequest, name: str) -> str:
 def page_options(request: HttpRequest, typed: Typed) -> list[Option]:
     found = [
         Option(
-            str(name), url, _("Page"), glyph, _("Settings") if "settings" in more else "", "", typed.begins(str(name))
+            str(name), url, _("Page"), glyph, _("Settings") if glyph == "settings" else "", "", typed.begins(str(name))
         )
         for name, glyph, view, more in PAGES
-        if typed.fits(str(name), more) and (url := reachable(request, view))
+        if typed.fits(str(name), str(more)) and (url := reachable(request, view))
     ]
     return sorted(found, key=lambda option: not option.is_exact)[: MOST if typed.text else len(PAGES)]
 
@@ -215,7 +220,7 @@ def action_options(request: HttpRequest, typed: Typed) -> Iterator[Option]:
     yield from numbered_actions(request, typed)
     for name, glyph, view, more in ACTIONS:
         needs = {"files.new": "edit", "working.page": "edit"}.get(view) or needs_of(view)
-        if typed.fits(str(name), more) and may(request.role, needs) and (url := reachable(request, view)):
+        if typed.fits(str(name), str(more)) and may(request.role, needs) and (url := reachable(request, view)):
             yield Option(str(name), url, _("Action"), glyph, "", "", typed.begins(str(name)))
     yield from space_options(request, typed)
     yield from deciding_options(request, typed)
@@ -267,9 +272,9 @@ def space_options(request: HttpRequest, typed: Typed) -> list[Option]:
     """The reader's other spaces, for their names or "switch space"."""
     return [
         Option(_("Switch to %(space)s") % {"space": one.name}, one.get_absolute_url(), _("Space"), "next", one.slug, "",
-               typed.begins("switch space") or typed.begins(one.name))
+               typed.begins(_("switch space")) or typed.begins(one.name))
         for one in spaces.spaces_of_person(request.user)
-        if one.pk != request.space.pk and typed.text and typed.fits("switch space", one.name, one.slug)
+        if one.pk != request.space.pk and typed.text and typed.fits(_("switch space"), one.name, one.slug)
     ][:MOST]  # fmt: skip
 
 

@@ -8,11 +8,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from memoryhub.domain import accounts, spaces
 from memoryhub.errors import Conflict, HubError
 from memoryhub.forms import PersonForm, RoleForm
-from memoryhub.models import Person
+from memoryhub.models import Person, Role
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.notices import done, refused
 
@@ -50,9 +51,14 @@ def add(request: HttpRequest) -> HttpResponse:
         form.refuse(error)
         return show(request, status=422, form=form)
     if existing:
-        done(request, f"{person.username} is {role} here now.")
+        done(request, role_words(person, role))
         return redirect("people.page", request.space.slug)
     return show_link(request, person, lasts)
+
+
+def role_words(person: Person, role: str) -> str:
+    words = _("%(person)s is now %(role)s of this space.")
+    return words % {"person": person.username, "role": str(Role(role).label).lower()}
 
 
 def show_link(request: HttpRequest, person: Person, lasts: timedelta) -> HttpResponse:
@@ -86,7 +92,7 @@ def change_role(request: HttpRequest, pk: int) -> HttpResponse:
         refused(request, error.message)
         return show(request, status=error.status)
     undo = f"{request.path}?role={was}" if person != request.user else ""
-    done(request, f"{person.username} is {form.cleaned_data['role']} now.", undo=undo)
+    done(request, role_words(person, form.cleaned_data["role"]), undo=undo)
     return redirect("people.page" if person != request.user else "overview.page", request.space.slug)
 
 
@@ -98,7 +104,8 @@ def remove(request: HttpRequest, pk: int) -> HttpResponse:
     except HubError as error:
         refused(request, error.message)
         return show(request, status=error.status)
-    done(request, f"{person.username} is out, and their tokens here are revoked. What they did stays.")
+    words = _("%(person)s is removed, and their tokens here are revoked. Their activity stays.")
+    done(request, words % {"person": person.username})
     return redirect("people.page", request.space.slug) if person != request.user else redirect("spaces.front")
 
 
@@ -111,7 +118,8 @@ def deactivate(request: HttpRequest, pk: int) -> HttpResponse:
         refused(request, refusal.message)
         return show(request, status=refusal.status)
     undo = reverse("people.reactivate", args=[request.space.slug, pk])
-    done(request, f"{person.username} is deactivated: signed out everywhere, and their tokens are refused.", undo=undo)
+    words = _("%(person)s is deactivated: signed out everywhere, and their tokens are refused.")
+    done(request, words % {"person": person.username}, undo=undo)
     return redirect("people.page", request.space.slug)
 
 
@@ -119,5 +127,5 @@ def deactivate(request: HttpRequest, pk: int) -> HttpResponse:
 def reactivate(request: HttpRequest, pk: int) -> HttpResponse:
     person = member_of(request, pk)
     spaces.reactivate_person(request.actor, person)
-    done(request, f"{person.username} can sign in again.")
+    done(request, _("%(person)s can sign in again.") % {"person": person.username})
     return redirect("people.page", request.space.slug)

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from memoryhub.domain import longterm
 from memoryhub.errors import Conflict, Invalid
@@ -84,11 +85,8 @@ def promote(request: HttpRequest) -> HttpResponse:
         )  # fmt: skip
     except (Conflict, Invalid) as refusal:
         return show_preview(request, source, content, status=refusal.status, error=refusal.message)
-    waiting = (
-        " Its vectors are made when the embedder is back; until then words find it." if made.state == "waiting" else ""
-    )
-    done(
-        request, f"L-{made.number} is in long-term memory.{waiting}",
-        undo=undo_url(request.space.slug, made),
-    )  # fmt: skip
+    words = _("L-%(number)s is in long-term memory.")
+    if made.state == "waiting":
+        words = _("L-%(number)s is in long-term memory. It is found by words until the embedder is available again.")
+    done(request, words % {"number": made.number}, undo=undo_url(request.space.slug, made))
     return redirect("longterm.entry", request.space.slug, made.number)

@@ -6,6 +6,9 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from memoryhub import dialects
 from memoryhub.dialects import BYTES_PER_TOKEN, Entry, Part, Warn, tokens_of_bytes
 from memoryhub.domain.prompts import Prompt
@@ -20,13 +23,15 @@ PART_GLYPHS = {
     "working": "working", "longterm": "longterm", "task": "comment",
 }  # fmt: skip
 PART_TITLES = {
-    "positioning": "Group positioning",
-    "base": "Base prompt",
-    "working": "Working memory",
-    "longterm": "Long-term memory",
-}
+    "positioning": gettext_lazy("Group positioning"), "base": gettext_lazy("Base prompt"),
+    "persona": gettext_lazy("Persona"), "guidelines": gettext_lazy("Guidelines"), "template": gettext_lazy("Template"),
+    "working": gettext_lazy("Working memory"), "longterm": gettext_lazy("Long-term memory"), "task": gettext_lazy("Task"),
+}  # fmt: skip
 LAYERS = ("plain", "source", "working", "longterm")
-LAYER_NAMES = {"plain": "template and guidelines", "source": "files", "working": "working", "longterm": "long-term"}
+LAYER_NAMES = {
+    "plain": gettext_lazy("template and guidelines"), "source": gettext_lazy("files"), "working": gettext_lazy("working"),
+    "longterm": gettext_lazy("long-term"),
+}  # fmt: skip
 GRAVE_WARNINGS = {
     "invalid_utf8", "is_directory", "permission_denied", "source_error", "secret_like", "hidden_characters", "closing_tag",
     "unclosed_comment", "over_budget", "cut", "lines_dropped", "template_unknown", "dialect_unverified", "memory_off",
@@ -65,7 +70,7 @@ class PromptSection:
 
     @property
     def title(self) -> str:
-        return PART_TITLES.get(self.part.kind) or self.part.label.capitalize()
+        return str(PART_TITLES.get(self.part.kind, "")) or self.part.label.capitalize()
 
     @property
     def path(self) -> str:
@@ -216,13 +221,14 @@ class PromptView:
         sizes = dict.fromkeys(LAYERS, 0)
         for part in self.prompt.parts:
             sizes[layer_of(part.kind)] += part.end - part.start
-        return [Segment(layer, LAYER_NAMES[layer], tokens_of_bytes(size)) for layer, size in sizes.items() if size]
+        return [Segment(layer, str(LAYER_NAMES[layer]), tokens_of_bytes(size)) for layer, size in sizes.items() if size]
 
     @property
     def blocks(self) -> list[Block]:
         """The parts of the bar in the order of the prompt."""
+        words = _("%(name)s, %(n)s tokens")
         return [
-            Block(one.layer, f"{one.path or one.title}, {one.tokens:,} tokens", one.part.start, one.part.end - one.part.start)
+            Block(one.layer, words % {"name": one.path or one.title, "n": f"{one.tokens:,}"}, one.part.start, one.part.end - one.part.start)
             for one in self.stretches
         ]  # fmt: skip
 
@@ -244,8 +250,11 @@ class PromptView:
 
     @property
     def spoken(self) -> str:
-        parts = ", ".join(f"{one.name} {one.tokens:,}" for one in self.segments)
-        return f"Tokens per part: {parts}" + (f", free {self.free:,}" if self.prompt.budget else "")
+        parts = _(", ").join(f"{one.name} {one.tokens:,}" for one in self.segments)
+        words = (
+            _("Tokens per part: %(parts)s, free %(free)s") if self.prompt.budget else _("Tokens per part: %(parts)s")
+        )
+        return words % {"parts": parts, "free": f"{self.free:,}"}
 
     @property
     def one_file(self) -> bool:
@@ -254,10 +263,10 @@ class PromptView:
     @property
     def gives_way(self) -> str:
         if not dialects.families()[self.prompt.rendered.dialect.family].cuts:
-            return "this framework takes memory whole, the budget only warns"
-        names = {"working": "working memory", "longterm": "long-term memory", "source": "the last file"}
-        first, *rest = [names[kind] for kind in self.prompt.cut_order if kind in names]
-        return f"{first} gives way first" + "".join(f", then {name}" for name in rest)
+            return _("this framework loads memory completely, the budget only warns")
+        names = {"working": _("working memory"), "longterm": _("long-term memory"), "source": _("the last file")}
+        order = [names[kind] for kind in self.prompt.cut_order if kind in names]
+        return _("left out first: %(order)s") % {"order": _(", then ").join(order)}
 
     @cached_property
     def marks(self) -> dict[int, list[tuple[int, int, str]]]:

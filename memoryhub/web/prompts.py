@@ -12,6 +12,8 @@ from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from memoryhub import dialects
 from memoryhub.domain import files, prompts
@@ -177,7 +179,7 @@ def line(request: HttpRequest, agent: str) -> HttpResponse:
     call = last_call(request, one)
     found = origin_of_line(request, one, assemble_prompt(request, one, call), call)
     if found is None:
-        raise NotFound("This prompt has no such line.")
+        raise NotFound(_("This prompt has no such line."))
     drawn = render_to_string("prompts/_origin.html", {"agent": one, "origin": found}, request)
     return HttpResponse(drawn.strip())  # inside <pre> a line end would show
 
@@ -196,19 +198,21 @@ def shown_choice(agent: Agent, named: str) -> str:
 
 def dialect_choices(agent: Agent, chosen: str) -> list[tuple[str, str]]:
     """Value and label of each dialect: the agent's own first, then `chosen` if it is not in the list, then all others."""
-    with_versions = [(name, f"{name}{versions}") for name, versions in VERSIONS_SERVED.items()]
+    with_versions = [(name, f"{name} {versions}".strip()) for name, versions in VERSIONS_SERVED.items()]
     plain = [(name, name) for name in dialects.names() if name not in VERSIONS_SERVED]
     hub, others = [one for one in plain if one[0] == "hub"], [one for one in plain if one[0] != "hub"]
     listed = [*hub, *with_versions, *others]
     named = [(chosen, chosen)] if chosen and chosen not in dict(listed) else []
-    own = f"auto: {agent.asked_dialect or agent.own_dialect.label}" if agent.dialect == dialects.AUTO else ""
-    return [("", own or f"{agent.dialect} (its own)"), *named, *listed]
+    own = _("%(dialect)s (its own)") % {"dialect": agent.dialect}
+    if agent.dialect == dialects.AUTO:
+        own = f"auto: {agent.asked_dialect or agent.own_dialect.label}"
+    return [("", own), *named, *listed]
 
 
 # Versions of deepagents that a dialect serves besides the one in its name.
 VERSIONS_SERVED = {
-    "deepagents/0.6.3": " and newer", "deepagents/0.6.2": "", "deepagents/0.4.3": " to 0.6.1",
-    "deepagents/0.3.7": " to 0.4.1", "deepagents/0.3.4": " to 0.3.6",
+    "deepagents/0.6.3": gettext_lazy("and newer"), "deepagents/0.6.2": "", "deepagents/0.4.3": gettext_lazy("to 0.6.1"),
+    "deepagents/0.3.7": gettext_lazy("to 0.4.1"), "deepagents/0.3.4": gettext_lazy("to 0.3.6"),
 }  # fmt: skip
 
 
@@ -234,7 +238,7 @@ def delivered(request: HttpRequest, agent: str, sha256: str) -> HttpResponse:
     delivery = prompts.delivered_at(one, sha256)
     text = prompts.delivered_text(request.space, sha256) if delivery else None
     if text is None:
-        raise NotFound("This text is not in the ledger; deliveries are kept for the days that the settings name.")
+        raise NotFound(_("This text is not stored. Deliveries are kept for the number of days in the settings."))
     return bytes_response(request, bytes(text.text), f"{agent}-delivered-{sha256[:8]}.txt")
 
 
@@ -334,5 +338,5 @@ def change_settings(request: HttpRequest, agent: str) -> HttpResponse:
             form.refuse(error)
     if form.errors:
         return show_settings(request, one, form)
-    done(request, "Saved. Its next prompt is made of this.")
+    done(request, _("Saved. The next prompt uses these settings."))
     return redirect("prompts.page", request.space.slug, one.slug)

@@ -6,9 +6,17 @@ from datetime import datetime
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
+from memoryhub.detectors import titles
 from memoryhub.domain import proposals
 from memoryhub.models import Proposal, Record
+
+DECIDED = {
+    "approved": gettext_lazy("approved"), "rejected": gettext_lazy("rejected"), "withdrawn": gettext_lazy("withdrawn"),
+    "outdated": gettext_lazy("outdated"), "expired": gettext_lazy("expired"),
+    "changes_requested": gettext_lazy("requested changes"),
+}  # fmt: skip
 
 
 def promoted_record(proposal: Proposal) -> Record | None:
@@ -24,24 +32,47 @@ def timeline(proposal: Proposal, review: proposals.Review) -> list[dict[str, Any
             "at": proposal.created_at,
             "kind": "disk" if proposal.from_disk else "agent",
             "who": proposal.agent_name,
-            "says": "changed; who wrote there is not known" if proposal.from_disk else "proposed this change",
+            "says": _("changed; the author is not known") if proposal.from_disk else _("proposed this change"),
             "aside": proposal.thread_id,
         }
     ]
     if review.findings:
-        names = sorted({one.code for one in review.findings})
-        events.append({"at": proposal.created_at, "kind": "gate", "who": "gate", "says": f"found: {', '.join(names)}"})
+        names = sorted({str(titles.TITLES.get(one.code, one.code)) for one in review.findings})
+        events.append(
+            {
+                "at": proposal.created_at,
+                "kind": "gate",
+                "who": _("gate"),
+                "says": _("found: %(names)s") % {"names": _(", ").join(names)},
+            }
+        )
     for one in proposal.approvals if proposal.state != Proposal.State.APPROVED or proposal.reviewers > 1 else []:
         at = datetime.fromisoformat(one["at"])
-        events.append({"at": at, "kind": "person", "who": one["name"], "says": "said yes, as the first of two"})
+        events.append({"at": at, "kind": "person", "who": one["name"], "says": _("approved, as the first of two")})
     for one in review.comments:
         events.append({"at": one.created_at, "kind": one.actor_kind, "who": one.actor_name, "says": f"“{one.text}”"})
     if proposal.decided_at:
         note = proposal.note.removeprefix(proposals.TRY_AGAIN)
-        words = f": “{note}”" if note else ""
-        says = _("requested changes") if proposal.shown_state == "changes_requested" else proposal.state
+        says = str(DECIDED.get(proposal.shown_state, proposal.state))
+        if proposal.with_edits:
+            says = _("approved with edits")
         who = proposal.decided_by_name or "hub"
         kind = {"withdrawn": "agent"}.get(proposal.state, "person" if proposal.decided_by_id else "hub")
-        edits = " with edits" if proposal.with_edits else ""
-        events.append({"at": proposal.decided_at, "kind": kind, "who": who, "says": f"{says}{edits}{words}"})
+        events.append(
+            {"at": proposal.decided_at, "kind": kind, "who": who, "says": f"{says}: “{note}”" if note else says}
+        )
     return sorted(events, key=lambda one: one["at"])
+
+
+def decided_words(verb: str, numbers: list[int]) -> str:
+    """What was done to these proposals: to approve, reject or undo."""
+    many = len(numbers)
+    words = {
+        "approve": ngettext("Approved %(n)s proposal: %(numbers)s.", "Approved %(n)s proposals: %(numbers)s.", many),
+        "reject": ngettext("Rejected %(n)s proposal: %(numbers)s.", "Rejected %(n)s proposals: %(numbers)s.", many),
+        "undo": ngettext(
+            "Undid the decision on %(n)s proposal: %(numbers)s. It is pending again.",
+            "Undid the decisions on %(n)s proposals: %(numbers)s. They are pending again.", many,
+        ),
+    }  # fmt: skip
+    return words[verb] % {"n": many, "numbers": ", ".join(map(str, numbers))}

@@ -20,7 +20,7 @@ from memoryhub.web.access import post_only, space_page
 from memoryhub.web.files import prompt_address
 from memoryhub.web.helpers import neighbour_choices, parse_date
 from memoryhub.web.notices import done, refused
-from memoryhub.web.proposal_view import promoted_record, timeline
+from memoryhub.web.proposal_view import decided_words, promoted_record, timeline
 
 UNREVIEWED_SHOWN = 20
 OPENS_NEXT = "opens_next_proposal"
@@ -126,12 +126,16 @@ def approve(request: HttpRequest, number: int) -> HttpResponse:
     except HubError as error:
         return show_refusal(request, number, error, typed)
     if decided.state == Proposal.State.PENDING:
-        done(request, f"Your yes is kept. Proposal {number} waits for a second person.")
+        words = _("Your approval is recorded. Proposal %(number)s waits for a second person.")
+        done(request, words % {"number": number})
     else:
-        where = f", revision {decided.applied_revision}" if decided.applied_revision else ""
+        words = _("Approved proposal %(number)s.")
+        if decided.applied_revision:
+            words = _("Approved proposal %(number)s, revision %(revision)s.")
+        says = words % {"number": number, "revision": decided.applied_revision}
         see = prompt_address(request.space, decided.path) if decided.path else ""
         undo_url = proposal_url(request, "proposals.undo", number)
-        done(request, f"Approved proposal {number}{where}.", undo=undo_url, see=see)
+        done(request, says, undo=undo_url, see=see)
     return redirect_after_decision(request, decided)
 
 
@@ -140,7 +144,7 @@ def require_findings_ticked(proposal: Proposal, post: Any, content: bytes | None
     if post.get("looked") == "yes" or proposal.state not in (Proposal.State.PENDING, Proposal.State.OUTDATED):
         return
     if proposals.grave_findings(proposal, ticked=ticked_hunks(post), content=content):
-        raise Invalid("Tick first that you looked at what the gate found.", field="looked")
+        raise Invalid(_("Confirm first that you looked at the findings."), field="looked")
 
 
 def edited_bytes(proposal: Proposal, post: Any) -> bytes | None:
@@ -210,7 +214,7 @@ def undo(request: HttpRequest, number: int) -> HttpResponse:
     return act_and_redirect(
         request,
         number,
-        "The text is as it was; the proposal waits again.",
+        _("Undone: the previous text is restored, and the proposal is pending again."),
         lambda: proposals.undo(request.space, request.actor, number),
     )
 
@@ -220,7 +224,7 @@ def reopen(request: HttpRequest, number: int) -> HttpResponse:
     return act_and_redirect(
         request,
         number,
-        "It waits for a decision again.",
+        _("The proposal is pending again."),
         lambda: proposals.reopen(request.space, request.actor, number),
     )
 
@@ -231,7 +235,7 @@ def comment(request: HttpRequest, number: int) -> HttpResponse:
     return act_and_redirect(
         request,
         number,
-        "Your comment is there; the agent reads it too.",
+        _("Comment added. The agent can read it."),
         lambda: proposals.comment(request.space, request.actor, number, text),
     )
 
@@ -273,7 +277,7 @@ def bulk(request: HttpRequest) -> HttpResponse:
     if request.htmx and not request.htmx.boosted:  # the line beside the buttons while selecting
         return render(request, "proposals/_sum.html", {"plan": proposals.plan(request.space, numbers, request.actor)})
     if not numbers:
-        refused(request, "Select at least one proposal first.")
+        refused(request, _("Select at least one proposal first."))
         return redirect(inbox_url(request, request.GET))
     plan = proposals.plan(request.space, numbers, request.actor)
     context = {
@@ -302,18 +306,14 @@ def decide_many(request: HttpRequest) -> HttpResponse:
     why, words = request.POST.get("why", ""), request.POST.get("note", "").strip()
     note = ": ".join(part for part in (why, words) if part)
     if verb == "reject" and not note:
-        refused(request, "Say why: the agent reads it and learns from it.")
+        refused(request, _("Give a reason: the agent reads it and learns from it."))
         again = urlencode(
             [*(("n", number) for number in seen), ("do", "reject"), ("next", inbox_url(request, request.POST))]
         )
         return redirect(f"{reverse('proposals.bulk', args=[request.space.slug])}?{again}")
     decided, left = proposals.decide_many(request.space, request.actor, seen, verb, note=note)
     if decided:
-        done(
-            request,
-            f"{'Approved' if verb == 'approve' else 'Rejected'} {len(decided)}: {', '.join(map(str, decided))}.",
-            undo=undo_many_url(request, decided),
-        )
+        done(request, decided_words(verb, decided), undo=undo_many_url(request, decided))
     return redirect_to_inbox(request, left)
 
 
@@ -323,8 +323,7 @@ def undo_many(request: HttpRequest) -> HttpResponse:
     numbers = [int(one) for one in request.GET.getlist("n") if one.isdecimal() and len(one) < 10]
     undone, left = proposals.undo_many(request.space, request.actor, numbers)
     if undone:
-        says = f"Undid {len(undone)}: {', '.join(map(str, undone))}. {'They wait' if len(undone) > 1 else 'It waits'} again."
-        done(request, says)
+        done(request, decided_words("undo", undone))
     return redirect_to_inbox(request, left)
 
 
@@ -335,7 +334,7 @@ def undo_many_url(request: HttpRequest, numbers: list[int]) -> str:
 
 def redirect_to_inbox(request: HttpRequest, left: dict[int, str]) -> HttpResponse:
     for number, why_not in left.items():
-        refused(request, f"Proposal {number}: {why_not}")
+        refused(request, _("Proposal %(number)s: %(reason)s") % {"number": number, "reason": why_not})
     response = redirect(inbox_url(request, request.POST if "next" in request.POST else request.GET))
     response.status_code = 303
     return response

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from memoryhub.domain import longterm, prompts, quarantine, spaces, working
 from memoryhub.errors import Conflict, HubError, Invalid
 from memoryhub.models import Agent, Record
+from memoryhub.templatetags import layers
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.helpers import clean_text, page_or_part, parse_number, parse_numbers
 from memoryhub.web.notices import done, refused
@@ -229,7 +230,11 @@ def discard(request: HttpRequest, pk: int) -> HttpResponse:
 @post_only("edit")
 def undo(request: HttpRequest, pk: int) -> HttpResponse:
     state = quarantine.undo(request.space, request.actor, pk)
-    done(request, _("Record %(number)s is %(state)s again.") % {"number": pk, "state": state.state})
+    done(
+        request,
+        _("Record %(number)s is %(state)s again.")
+        % {"number": pk, "state": layers.RECORD_STATES.get(state.state, state.state)},
+    )
     return redirect(return_url(request, pk, decided=False))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 
 from memoryhub.domain import files, prompts, retrieval
 from memoryhub.errors import NotFound
@@ -16,7 +17,7 @@ from memoryhub.web.helpers import clean_text
 def show(request: HttpRequest, where: str, name: str) -> HttpResponse:
     """The page of the file with this name in its mount."""
     if name not in NAMES:
-        raise NotFound(f"There is no file at {where}.")
+        raise NotFound(_("There is no file at %(path)s.") % {"path": where})
     slug = request.GET.get("agent", "")
     agent = Agent.objects.within(request.space).filter(slug=slug).first() if slug else None
     query = clean_text(request.GET.get("query", "")).strip()

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 
 from memoryhub import embedders
 from memoryhub.domain import jobs, longterm, retrieval
@@ -63,7 +64,7 @@ def result_column(
         embedder = retrieval.embedder_of(request.space, other) if other else None
         made, lacks = longterm.vector_counts(request.space, embedder) if embedder else (1, 0)
         if lacks and not made:
-            return {"name": name, "problem": "It has no vectors of this space yet.", "lacks": lacks}
+            return {"name": name, "problem": _("It has no vectors of this space yet."), "lacks": lacks}
         found = retrieval.retrieve(
             request.space, query, agent=agent, hot=parse_number(request.GET.get("hot"), 3) or 0,
             cold=parse_number(request.GET.get("cold"), 5) or 0, threshold=parse_threshold(request.GET.get("threshold", "")),
@@ -78,4 +79,4 @@ def parse_threshold(text: str) -> float | None:
     try:
         return float(text) if text.strip() else None
     except ValueError:
-        raise Invalid("The threshold is a number from -1 to 1.") from None
+        raise Invalid(_("Threshold: enter a number from -1 to 1.")) from None

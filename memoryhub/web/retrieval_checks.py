@@ -6,6 +6,7 @@ import re
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
 
 from memoryhub.domain import retrieval
 from memoryhub.web.access import post_only
@@ -19,21 +20,22 @@ def save(request: HttpRequest) -> HttpResponse:
     check = retrieval.save_check(request.space, request.actor, clean_text(request.POST.get("query", "")), expects)
     missing = check.last_result["missing"]
     if missing:
-        refused(request, f"Saved, but it does not find {', '.join(f'L-{one}' for one in missing)} now.")
+        words = _("Saved, but it does not find %(entries)s now.")
+        refused(request, words % {"entries": ", ".join(f"L-{one}" for one in missing)})
     else:
-        done(request, "Saved; it finds what it should.")
+        done(request, _("Saved. It finds what it should."))
     return redirect("retrieval.page", request.space.slug)
 
 
 @post_only("edit")
 def forget(request: HttpRequest, pk: int) -> HttpResponse:
     retrieval.forget_check(request.space, request.actor, pk)
-    done(request, "The check is gone.")
+    done(request, _("Check removed."))
     return redirect("retrieval.page", request.space.slug)
 
 
 @post_only("edit")
 def run(request: HttpRequest) -> HttpResponse:
     result = retrieval.run_checks(request.space)
-    done(request, f"{result['checks']} checked, {result['failed']} failed.")
+    done(request, _("%(checks)s checked, %(failed)s failed.") % result)
     return redirect("retrieval.page", request.space.slug)

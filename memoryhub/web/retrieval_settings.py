@@ -111,7 +111,7 @@ def change(request: HttpRequest) -> HttpResponse:
     except HubError as error:
         form.refuse(error)
         return show(request, status=error.status, form=form)
-    done(request, _("The limits of %s are saved.") % (agent.name if agent else request.space.name))
+    done(request, _("The limits of %(name)s are saved.") % {"name": agent.name if agent else request.space.name})
     url = reverse("retrieval_settings.page", args=[request.space.slug])
     return HttpResponseRedirect(url + (f"?agent={agent.slug}" if agent else ""), status=303)
 
@@ -125,6 +125,6 @@ def change_chunks(request: HttpRequest) -> HttpResponse:
         except HubError as error:
             form.refuse(error)
         else:
-            done(request, _("Entries are cut anew in the background. Until then their old chunks are found."))
+            done(request, _("Entries are split again in the background. Until then their old chunks stay in use."))
             return redirect("retrieval_settings.page", request.space.slug)
     return show(request, status=422, chunks_form=form)

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_POST
 
@@ -43,7 +44,7 @@ def app(request: HttpRequest) -> HttpResponse:
         try:
             codes = accounts.activate_totp(request.user, secret, request.POST.get("code", ""))
             del request.session[SECRET]
-            return enrolled(request, "totp", codes, "The app is your second factor from now on.")
+            return enrolled(request, "totp", codes, _("The app is now your second factor."))
         except HubError as refusal:
             error = refusal
     address = accounts.totp_address(request.user, secret, request.get_host())
@@ -64,7 +65,7 @@ def enrolled(request: HttpRequest, factor: str, codes: list[str], says: str) -> 
 @recently_signed_in
 def remove_totp(request: HttpRequest) -> HttpResponse:
     accounts.remove_totp(request.user)
-    done(request, "The app is removed.")
+    done(request, _("App removed."))
     return redirect("second_factor.page")
 
 
@@ -73,7 +74,7 @@ def remove_totp(request: HttpRequest) -> HttpResponse:
 def new_recovery_codes(request: HttpRequest) -> HttpResponse:
     try:
         codes = accounts.new_recovery_codes(request.user)
-        return show(request, codes="\n".join(codes), says="The old codes do not work any more.")
+        return show(request, codes="\n".join(codes), says=_("The old codes no longer work."))
     except HubError as error:
         return show(request, error)
 
@@ -96,14 +97,14 @@ def add_passkey(request: HttpRequest) -> HttpResponse:
         )  # fmt: skip
     except HubError as error:
         return show(request, error)
-    return enrolled(request, "passkey", codes, "The passkey signs you in from now on.")
+    return enrolled(request, "passkey", codes, _("You can now sign in with the passkey."))
 
 
 @require_POST
 @recently_signed_in
 def remove_passkey(request: HttpRequest, pk: int) -> HttpResponse:
     accounts.remove_passkey(request.user, pk)
-    done(request, "The passkey is removed.")
+    done(request, _("Passkey removed."))
     return redirect("second_factor.page")
 
 
@@ -139,7 +140,7 @@ def confirm_by(request: HttpRequest, *, has_factor: bool) -> None:
     elif request.user.has_usable_password():
         accounts.check_password(request.user.username, request.POST.get("password", ""), client_address(request.META))
     else:
-        raise Invalid("Sign out and in again, then come back.")
+        raise Invalid(_("Sign out and in again, then come back."))
     old_key = request.session.stored_key
     request.session["signed_in_at"] = time.time()
     request.session.cycle_key()  # who had learned the old one has nothing of it

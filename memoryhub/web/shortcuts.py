@@ -4,45 +4,73 @@ from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext_lazy as _
 
 from memoryhub.web.access import signed_in
 
 KEYS = [
     (
-        "Everywhere",
-        [("?", "this list"), ("/ or Ctrl K", "search or go to"), ("u", "undo what was just done"), ("Esc", "close what is open")],
-    ),
-    (
-        "Go to",
+        _("Everywhere"),
         [
-            ("g o", "overview"), ("g p", "proposals"), ("g f", "files"), ("g q", "quarantine"), ("g w", "working memory"),
-            ("g l", "long-term memory"), ("g m", "prompts"), ("g a", "agents"), ("g y", "activity"), ("g s", "settings"),
-        ],
-    ),
-    ("In a list", [("j", "next row"), ("k", "previous row"), ("Enter", "open the row"), ("x", "tick the row")]),
-    (
-        "On a proposal",
-        [
-            ("a", "approve"), ("e", "approve with my edits"), ("r", "reject: choose a reason, then Enter"), ("c", "comment"),
-            ("j k", "next and previous"),
+            ("?", _("this list")),
+            (_("/ or Ctrl K"), _("search or go to")),
+            ("u", _("undo what was just done")),
+            ("Esc", _("close what is open")),
         ],
     ),
     (
-        "In quarantine",
+        _("Go to"),
         [
-            ("j k", "next and previous record"), ("a", "admit"), ("p", "promote"), ("d", "discard: choose a reason, then Enter"),
-            ("u", "undo"), ("x", "select the record"),
+            ("g o", _("overview")),
+            ("g p", _("proposals")),
+            ("g f", _("files")),
+            ("g q", _("quarantine")),
+            ("g w", _("working memory")),
+            ("g l", _("long-term memory")),
+            ("g m", _("prompts")),
+            ("g a", _("agents")),
+            ("g y", _("activity")),
+            ("g s", _("settings")),
         ],
     ),
-    ("In files", [("t", "go to a file by letters of its path"), ("n", "new file"), ("e", "edit the file")]),
     (
-        "In the editor",
+        _("In a list"),
+        [("j", _("next row")), ("k", _("previous row")), ("Enter", _("open the row")), ("x", _("tick the row"))],
+    ),
+    (
+        _("On a proposal"),
         [
-            ("Ctrl S", "save"), ("Ctrl F", "find"), ("Ctrl H", "replace"), ("F8", "next finding"), ("Tab", "indent"),
-            ("Esc then Tab", "leave the text"),
+            ("a", _("approve")),
+            ("e", _("approve with my edits")),
+            ("r", _("reject: choose a reason, then Enter")),
+            ("c", _("comment")),
+            ("j k", _("next and previous")),
         ],
     ),
-]  # fmt: skip
+    (
+        _("In quarantine"),
+        [
+            ("j k", _("next and previous record")),
+            ("a", _("admit")),
+            ("p", _("promote")),
+            ("d", _("discard: choose a reason, then Enter")),
+            ("u", _("undo")),
+            ("x", _("select the record")),
+        ],
+    ),
+    (_("In files"), [("t", _("go to a file by letters of its path")), ("n", _("new file")), ("e", _("edit the file"))]),
+    (
+        _("In the editor"),
+        [
+            ("Ctrl S", _("save")),
+            ("Ctrl F", _("find")),
+            ("Ctrl H", _("replace")),
+            ("F8", _("next finding")),
+            ("Tab", _("indent")),
+            (_("Esc then Tab"), _("leave the text")),
+        ],
+    ),
+]
 
 
 @signed_in

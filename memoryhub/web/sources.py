@@ -49,12 +49,11 @@ def choose(request: HttpRequest) -> HttpResponse:
     shown, chosen = request.POST.getlist("shown"), request.POST.getlist("file")
     changed = prompts.choose_sources(request.space, request.actor, shown, chosen)
     for path in changed[:1]:
-        place = _("in every prompt") if path in chosen else _("out of every prompt")
         more = len(changed) - 1
-        said = {"path": path, "place": place, "more": more}
-        done(
-            request, _("%(path)s and %(more)d more changed.") % said if more else _("%(path)s is now %(place)s.") % said
-        )
+        words = _("%(path)s is now in every prompt.") if path in chosen else _("%(path)s is no longer in every prompt.")
+        if more:
+            words = ngettext("%(path)s and %(more)s more changed.", "%(path)s and %(more)s more changed.", more)
+        done(request, words % {"path": path, "more": more})
     back = page_address(request.space.slug, shown[0]) if request.POST.get("back") == "file" and shown else ""
     return HttpResponseRedirect(back or request.space.get_absolute_url(), status=303)
 
@@ -99,12 +98,12 @@ def taken_over(config: prompts.Configuration, sources: int, agent: Agent | None)
     """What was taken from a configuration, and what was not."""
     says = []
     if config.memory_files is not None:
-        says.append(ngettext("%d source was taken.", "%d sources were taken.", sources) % sources)
+        says.append(ngettext("%(n)s source imported.", "%(n)s sources imported.", sources) % {"n": sources})
     if config.react_prompt is not None and agent:
-        says.append(_("The base prompt of %s was replaced.") % agent.name)
+        says.append(_("The base prompt of %(agent)s was replaced.") % {"agent": agent.name})
     left = [*(["react_prompt"] if config.react_prompt is not None and not agent else []), *config.other]
     if left:
-        says.append(_("Not taken: %s.") % ", ".join(left))
+        says.append(_("Not imported: %(names)s.") % {"names": ", ".join(left)})
     if config.react_prompt is not None and not agent:
-        says.append(_("To take react_prompt as a base prompt, choose an agent first."))
+        says.append(_("To import react_prompt as a base prompt, choose an agent first."))
     return " ".join(says)

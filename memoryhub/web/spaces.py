@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from memoryhub.domain import demo, spaces
@@ -46,7 +47,8 @@ def create(request: HttpRequest) -> HttpResponse:
         except HubError as error:
             form.refuse(error)
         else:
-            done(request, f"{space.name} is made, and empty. Connect an agent, or mount a folder.")
+            words = _("%(space)s is created and empty. Connect an agent, or mount a folder.")
+            done(request, words % {"space": space.name})
             return redirect(space.get_absolute_url())
     return show_front(request, status=422, form=form)
 
@@ -56,7 +58,7 @@ def create(request: HttpRequest) -> HttpResponse:
 def load_demo(request: HttpRequest) -> HttpResponse:
     require_hub_owner(request.actor)
     space = demo.make(request.user)
-    done(request, "This is the demo. Settings, General, Delete space removes it.")
+    done(request, _("This is the demo. You can delete it under Settings, General."))
     return redirect(space.get_absolute_url())
 
 
@@ -122,7 +124,9 @@ def erase(request: HttpRequest) -> HttpResponse:
     """Deletes a space. Its slug must have been typed, as the demo too may hold people and decisions by now."""
     space = request.space
     if request.POST.get("confirm") != space.slug:
-        return show_settings(request, status=422, erase_error=f"Type {space.slug} to delete this space.")
+        return show_settings(
+            request, status=422, erase_error=_("Type %(slug)s to delete this space.") % {"slug": space.slug}
+        )
     spaces.erase(space, request.actor)
-    done(request, f"{space.name} is deleted, with everything in it.")
+    done(request, _("%(space)s is deleted, with everything in it.") % {"space": space.name})
     return redirect("/?all")

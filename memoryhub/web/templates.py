@@ -53,7 +53,7 @@ def import_wheel(request: HttpRequest) -> HttpResponse:
     wheel = request.FILES.get("wheel")
     try:
         if wheel is None:
-            refused(request, "Choose the wheel of deepagents first.")
+            refused(request, _("Choose the wheel of deepagents first."))
         else:
             template = prompts.import_template_wheel(
                 wheel, request.actor, space_id=request.space.pk, name=wheel.name or "wheel"
@@ -89,10 +89,10 @@ def progress(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def report_import(request: HttpRequest, template: DialectTemplate) -> None:
-    remark = (
-        "It is the published text." if template.is_known else "It is not a published text; it is used all the same."
-    )
-    done(request, f"The template of deepagents {template.version} serves {template.form}. {remark}")
+    words = _("The template of deepagents %(version)s is used for %(form)s. It differs from the published text.")
+    if template.is_known:
+        words = _("The template of deepagents %(version)s is used for %(form)s. It is the published text.")
+    done(request, words % {"version": template.version, "form": template.form})
 
 
 def redirect_to_settings(request: HttpRequest) -> HttpResponse:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 
 from memoryhub.domain import accounts, prompts
 from memoryhub.errors import HubError
@@ -38,7 +39,7 @@ def create(request: HttpRequest) -> HttpResponse:
 def revoke(request: HttpRequest, pk: int) -> HttpResponse:
     token = accounts.get_token(request.space, pk)
     accounts.revoke_token(token, request.actor)
-    done(request, f"The token {token} is revoked; its next call is refused.")
+    done(request, _("The token %(token)s is revoked. Its next call is refused.") % {"token": token})
     return redirect_to_owner(request, token)
 
 

@@ -61,13 +61,13 @@ def switch(request: HttpRequest, pk: int) -> HttpResponse:
 @post_only("manage")
 def ping(request: HttpRequest, pk: int) -> HttpResponse:
     notify.ping_webhook(request.space, request.actor, pk)
-    return redirect_with_notice(request, _("A test is on its way; the log shows what became of it."))
+    return redirect_with_notice(request, _("A test is being sent. The log shows the result."))
 
 
 @post_only("manage")
 def send_again(request: HttpRequest, pk: int) -> HttpResponse:
     notify.send_notice_again(request.space, request.actor, pk)
-    return redirect_with_notice(request, _("It is sent again."))
+    return redirect_with_notice(request, _("Sending again."))
 
 
 @post_only("manage")

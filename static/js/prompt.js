@@ -15,7 +15,7 @@
       await navigator.clipboard.writeText(text);
       const label = copy.querySelector("[data-label]") || copy;
       const before = label.textContent;
-      label.textContent = "Copied";
+      label.textContent = document.body.dataset.sayCopied;
       setTimeout(() => { label.textContent = before; }, 1500);
       return;
     }

@@ -59,10 +59,11 @@
     const count = ticked().length;
     const [says, sum] = [bar.querySelector("[data-count]"), bar.querySelector("[data-sum]")];
     sum.dataset.empty ??= sum.textContent;
-    says.textContent = count ? `${count} selected` : "Select some";
+    const withCount = (part) => { part.dataset.none ??= part.textContent; return count ? part.dataset.some.replace("{n}", count) : part.dataset.none; };
+    says.textContent = withCount(says);
     if (count) sum.dispatchEvent(new Event("picked")); else sum.textContent = sum.dataset.empty;
     bar.querySelectorAll("[data-verb]").forEach((verb) => {
-      verb.textContent = `${verb.textContent.split(" ")[0]} ${count || "selected"}`;
+      verb.textContent = withCount(verb);
     });
     bar.querySelector("[data-clear]").hidden = !count;
     bar.classList.toggle("some", count > 0);

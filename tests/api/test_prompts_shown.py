@@ -108,7 +108,7 @@ def test_the_page_shows_what_the_last_call_got(desk, asked):
     assert "same as delivered" in shown(desk)
     assert row(desk).is_current
     (desk.folder / "AGENTS.md").write_text("- two\n")
-    assert "not what it got last" in shown(desk) and "same as delivered" not in shown(desk)
+    assert "differs from its last delivery" in shown(desk) and "same as delivered" not in shown(desk)
     assert (row(desk).behind, row(desk).is_current) == (1, False)
     assert get(desk, **asked) == raw(desk) != got
     assert row(desk).is_current

@@ -89,7 +89,7 @@ def test_one_click_and_many_at_once(space, forge, counter, browser):
     assert len(counter("GET", "working").json()["items"]) == 1
     browser.post("/s/books/quarantine/many/", {"verb": "see", "pick": [second, third]})
     assert len(counter("GET", "working").json()["items"]) == 3
-    assert "No record fits" in browser.get("/s/books/quarantine/?state=unseen").content.decode()
+    assert "No matching records" in browser.get("/s/books/quarantine/?state=unseen").content.decode()
 
 
 def test_back_to_the_gate_nothing_waits_any_more(space, forge, counter):

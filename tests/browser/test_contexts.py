@@ -124,7 +124,7 @@ def test_an_entry_of_own_memory_is_edited(shop, space, sign_in_as):
 
 ADDRESSES = (
     "contexts/?dir=web&mount={shop}", "contexts/?dir=web&mount={shop}&agent=codex", "contexts/files/?dir=web&mount={shop}",
-    "contexts/checks/?mount={shop}", "contexts/memory/", "contexts/memory/?path={memory}",
+    "contexts/checks/?mount={shop}", "contexts/memory/", "contexts/hooks/", "contexts/memory/?path={memory}",
     "contexts/fix/?dir=web&mount={shop}&agent=claude-code&about=/shop/web/AGENTS.md&code=import",
 )  # fmt: skip
 

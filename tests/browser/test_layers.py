@@ -35,7 +35,7 @@ def test_from_quarantine_to_long_term_memory_and_out_again(space, record, sign_i
     assert "L-1 is in long-term memory" in page.locator("#notices").inner_text()
     page.goto(page.url.split("/s/")[0] + f"/s/{space.slug}/retrieval/")
     page.locator("#query").press_sequentially("how long do refunds take")
-    page.get_by_text("came by words and meaning").wait_for()
+    page.get_by_text("found by words and meaning").wait_for()
     page.get_by_role("link", name="L-1").first.click()
     page.wait_for_url("**/longterm/1/")
     page.keyboard.press("e")
@@ -45,7 +45,7 @@ def test_from_quarantine_to_long_term_memory_and_out_again(space, record, sign_i
     page.get_by_role("button", name="Retire").click()
     assert "no agent finds it" in page.locator("#notices").inner_text()
     page.get_by_role("button", name="Restore").click()
-    assert "found again" in page.locator("#notices").inner_text()
+    assert "is restored" in page.locator("#notices").inner_text()
 
 
 def test_a_large_import_is_followed_to_its_end(space, sign_in_as):
@@ -61,8 +61,8 @@ def test_a_large_import_is_followed_to_its_end(space, sign_in_as):
     page.get_by_role("button", name="Import", exact=True).click()
     page.get_by_text("0 of 60.").wait_for()
     queue.run_waiting()
-    page.get_by_text("60 entries are in, from L-1 to L-60.").wait_for()  # by itself
-    page.get_by_role("link", name="See long-term memory").click()
+    page.get_by_text("60 entries imported, from L-1 to L-60.").wait_for()  # by itself
+    page.get_by_role("link", name="Open long-term memory").click()
     page.get_by_text("Fact 59 of many.").first.wait_for()
 
 
@@ -124,7 +124,7 @@ def test_the_list_filters_as_one_types_and_ticks_bring_up_the_bulk_bar(space, re
     page.get_by_label(f"Select record {record}").check()
     assert page.locator(".q-bulk").is_visible()
     page.locator("#words").press_sequentially("zebra")
-    page.get_by_text("No record fits").wait_for()
+    page.get_by_text("No matching records").wait_for()
     page.locator("#words").fill("refunds")
     page.locator(".said-box").first.wait_for()
 

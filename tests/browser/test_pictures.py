@@ -41,7 +41,7 @@ def test_a_moment_is_picked_on_the_timeline(furnished, sign_in_as, new_page, jav
     page.goto(f"/s/{furnished.slug}/prompt/forge/?ask=tills")
     expect(page.get_by_role("link", name="Now", exact=True)).to_have_attribute("aria-current", "true")
     page.locator("summary").filter(has_text="moments in 30 days").click()
-    page.get_by_role("list", name="Moments").get_by_role("link").filter(has_text="made it").click()
+    page.get_by_role("list", name="Moments").get_by_role("link").filter(has_text="created it").click()
     expect(page).to_have_url(re.compile(r"ask=tills.*at="))
     expect(page.locator("#prompt")).to_contain_text("The first text.")
     page.get_by_role("link", name="Now", exact=True).click()

@@ -44,7 +44,7 @@ def test_a_click_on_a_number_says_where_the_line_came_from(counter, sign_in_as, 
     sign_in_as("viewer")
     page.goto(HERE + "?dialect=plain")
     page.locator('span[data-n="4"]').click(position={"x": 20, "y": 8})
-    expect(page.get_by_text("hub wrote it in")).to_be_visible()
+    expect(page.get_by_text("Written by hub in")).to_be_visible()
     expect(page).to_have_url(re.compile("line=4"))
 
 
@@ -126,7 +126,7 @@ def test_without_javascript_everything_is_a_form_or_a_link(counter, sign_in_as, 
     expect(page.get_by_text("<agent_memory>", exact=True)).to_be_visible()
     page.get_by_label("Where does line").fill("4")
     page.get_by_role("button", name="come from?").click()
-    expect(page.locator('span[data-n="4"] + .origin')).to_contain_text("hub wrote it in revision 1")
+    expect(page.locator('span[data-n="4"] + .origin')).to_contain_text("Written by hub in revision 1")
     page.get_by_label("Agent", exact=True).select_option(label="forge")
     page.get_by_role("button", name="Show").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("What forge gets")

@@ -196,7 +196,7 @@ def test_many_at_once(sign_in_as, space, forge, inbox):
     expect(page.get_by_text("2 selected")).to_be_visible()
     page.get_by_role("button", name="Approve 2").click()
     expect(page.get_by_role("heading", name="Approve 2 proposals?")).to_be_visible()
-    expect(page.get_by_text("1 file would change")).to_be_visible()
+    expect(page.get_by_text("Changes 1 file")).to_be_visible()
     page.get_by_role("button", name="Approve these 2").click()
     expect(page.get_by_text("Approved 2: 1, 2.")).to_be_visible()
     assert "make test-fast" in text(space) and "from a tag" in text(space)
@@ -343,7 +343,7 @@ def test_selecting_says_what_it_would_do_and_can_be_cleared(sign_in_as, space, f
     expect(bar).to_be_hidden()  # it comes with the first tick
     press(page, "j", "x", "j", "x")
     expect(bar).to_be_in_viewport()
-    expect(bar).to_contain_text("2 selected would change 1 file and the prompt of forge (")
+    expect(bar).to_contain_text("2 selected Changes 1 file; changes the prompt of forge (")
     expect(bar).to_contain_text("cache breaks at byte")
     expect(bar.get_by_role("button", name="Approve 2")).to_be_visible()
     expect(bar.get_by_role("button", name="Reject 2")).to_be_visible()

@@ -28,7 +28,7 @@ def test_the_example_follows_the_limits_until_they_are_saved(memory, sign_in_as,
     page.get_by_label("Recent entries").fill("1")
     expect(found.get_by_text("lately number")).to_have_count(1)
     page.get_by_label("Similarity threshold").fill("0.99")
-    expect(found.get_by_text("What the threshold cut off")).to_be_visible()
+    expect(found.get_by_text("Below the threshold")).to_be_visible()
     assert "retrieval" not in Space.objects.get(pk=memory.pk).settings
     page.get_by_role("button", name="Save limits").click()
     expect(page.get_by_text("are saved")).to_be_visible()

@@ -168,6 +168,25 @@ def test_the_same_put_again_is_the_same_proposal(review):
     assert [proposal.number for proposal in store.pending][4:] == [3, 3]
 
 
+def test_a_put_takes_the_place_of_the_one_that_waits(review):
+    store = MemoryHubStore(review.hub)
+    for theme in ("dark", "light", "warm"):
+        store.put(("users", "1"), "prefs", {"theme": theme})
+    waiting = review.hub.proposals("pending")
+    assert [one.number for one in waiting] == [3]
+    review.approve(3)
+    assert store.get(("users", "1"), "prefs").value == {"theme": "warm"}
+
+
+def test_a_delete_takes_back_what_nobody_decided_on(review):
+    store = MemoryHubStore(review.hub)
+    store.put(("users", "1"), "prefs", {"theme": "dark"})
+    MemoryHubStore(review.hub).delete(("users", "1"), "prefs")
+    assert store.get(("users", "1"), "prefs") is None
+    assert [one.state for one in review.hub.proposals()] == ["withdrawn"]
+    store.delete(("users", "1"), "prefs")
+
+
 def test_a_put_says_which_thread_asks(review):
     store = MemoryHubStore(review.hub)
 

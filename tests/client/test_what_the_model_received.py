@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from types import SimpleNamespace
@@ -17,7 +18,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from memoryhub.client import MemoryHub, example
 from memoryhub.client.deepagents import MemoryHubBackend, MemoryHubMiddleware
-from tests.running import clean, command, data_dir, hub, place  # noqa: F401
+from tests.running import command, copied, running_in
 
 MESSAGE = {
     "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn", "stop_sequence": None,
@@ -25,18 +26,34 @@ MESSAGE = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def scout(hub, place, monkeypatch):
-    """README's `agent add scout`, its hub's pages as the owner sees them, and the system messages its model received."""
-    made = command("agent", "add", "scout", "--json", "--data-dir", str(hub.data_dir))
-    monkeypatch.setenv("MEMORYHUB_URL", hub.url)
-    monkeypatch.setenv("MEMORYHUB_TOKEN", json.loads(made.stdout)["token"])
-    monkeypatch.setenv("MEMORYHUB_CACHE_DIR", str(place / "copies"))
+@pytest.fixture(scope="module")
+def hub(started_once):
+    """One hub for all tests of this file; each adds an agent of its own."""
+    with copied(started_once) as data_dir, running_in(data_dir) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def owner(hub):
     owner = httpx.Client(base_url=hub.url, follow_redirects=True)
     sign_in(owner, hub.link)
+    return owner
+
+
+NUMBERS = itertools.count(1)
+
+
+@pytest.fixture
+def scout(hub, owner, tmp_path, monkeypatch):
+    """README's `agent add scout`, its hub's pages as the owner sees them, and the system messages its model received."""
+    name = f"scout-{next(NUMBERS)}"
+    made = command("agent", "add", name, "--json", "--data-dir", str(hub.data_dir))
+    monkeypatch.setenv("MEMORYHUB_URL", hub.url)
+    monkeypatch.setenv("MEMORYHUB_TOKEN", json.loads(made.stdout)["token"])
+    monkeypatch.setenv("MEMORYHUB_CACHE_DIR", str(tmp_path / "copies"))
     heard: list[str] = []
     monkeypatch.setattr(example, "scripted", lambda fact, scripted=example.scripted: listening(scripted(fact), heard))
-    return SimpleNamespace(hub=hub, owner=owner, heard=heard, token=json.loads(made.stdout)["token"])
+    return SimpleNamespace(name=name, hub=hub, owner=owner, heard=heard, token=json.loads(made.stdout)["token"])
 
 
 def sign_in(owner: httpx.Client, link: str) -> None:
@@ -57,7 +74,7 @@ def listening(model: Any, heard: list[str]) -> Any:
 
 
 def page(scout, tail: str = "") -> str:
-    answer = scout.owner.get(f"/s/main/prompt/scout/{tail}")
+    answer = scout.owner.get(f"/s/main/prompt/{scout.name}/{tail}")
     assert answer.status_code == 200
     return answer.content.decode()
 
@@ -108,7 +125,14 @@ def test_the_whole_system_message_is_the_frameworks_and_then_the_page(scout, thr
     own = run()
     for text in ("- one <!-- for people -->\n", "- two {braces}\r\n</agent_memory>\n\n"):
         wrote = command(
-            "user", "add", f"rk-{len(model.heard)}", "--role", "editor", "--json", "--data-dir", str(scout.hub.data_dir)
+            "user",
+            "add",
+            f"rk-{scout.name}-{len(model.heard)}",
+            "--role",
+            "editor",
+            "--json",
+            "--data-dir",
+            str(scout.hub.data_dir),
         )
         MemoryHub(scout.hub.url, json.loads(wrote.stdout)["token"]).write("/memories/AGENTS.md", text)
         assert run(MemoryHubMiddleware(client)) == f"{own}\n\n{page(scout, 'raw/')}"
@@ -132,6 +156,6 @@ def test_a_request_of_the_anthropic_sdk(scout, server, asked):
 )
 def test_plain_rest(scout, query):
     answer = httpx.get(f"{scout.hub.url}/api/v1/prompt{query}", headers={"Authorization": f"Bearer {scout.token}"})
-    shown = scout.owner.get("/s/main/prompt/scout/raw/").content
+    shown = scout.owner.get(f"/s/main/prompt/{scout.name}/raw/").content
     assert answer.status_code == 200
     assert answer.content == shown

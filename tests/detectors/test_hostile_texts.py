@@ -64,6 +64,7 @@ UNITS = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
 def test_four_times_a_text_takes_about_four_times_as_long(unit: str) -> None:
     """One line may be the whole text, and every word of it a finding."""
@@ -72,6 +73,7 @@ def test_four_times_a_text_takes_about_four_times_as_long(unit: str) -> None:
     assert large <= SLOWEST * of_prose(LARGE)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("wrapped", ["password: x9!abcd\n", "harmless words about nothing\n"])
 def test_what_is_wrapped_takes_no_longer(wrapped: str) -> None:
     for text in (b64(of_size(wrapped, LARGE)), " ".join(b64(f"{n} {wrapped}") for n in range(2_500))):

@@ -45,12 +45,14 @@ def test_every_pattern_of_the_detectors_is_compiled_by_the_module_for_it() -> No
     assert len(patterns.EVERY) > 400
 
 
+@pytest.mark.attack
 def test_a_bounded_pattern_is_quick_on_the_worst_pieces_that_are_made_from_it() -> None:
     for one in of_kind(patterns.Bounded):
         for text in attacks(one.pattern, min(2 * one.reach, 2_000)):
             assert seconds(look_everywhere(one), text) < LIMIT, (one.pattern, text[:80])
 
 
+@pytest.mark.attack
 def test_a_pattern_without_a_bound_takes_its_time_once() -> None:
     for one in of_kind(patterns.re.Pattern):
         for text in attacks(one.pattern, LONG):

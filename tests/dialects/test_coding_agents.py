@@ -192,6 +192,7 @@ HARD = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("shape", HARD)
 def test_no_text_keeps_an_agent_busy(project, shape):
     files = {f"p/{name}": HARD[shape] for name in ("CLAUDE.md", "AGENTS.md", "GEMINI.md")}

@@ -259,6 +259,15 @@ def test_an_exact_text_goes_alone_and_marks_say_where_it_was(space, forge, rk, r
     ]
 
 
+def test_a_file_in_utf_16_loses_the_words_too(space, rk, rules):
+    files.write(space, rk, "/memories/wide.md", f"# Calls\n\n{TEXT}\nlast\n".encode("utf-16"))
+    erasure.erase_now(space, HUB, Target("text", TEXT))
+    newest = files.read(space, "/memories/wide.md").content.decode("utf-16")
+    assert newest.split() == ["#", "Calls", "last"]
+    first = Revision.objects.filter(path="/memories/wide.md").earliest("number")
+    assert bytes(first.content).decode("utf-16") == "# Calls\n\n[erased]\nlast\n"
+
+
 def test_the_words_of_an_agent_go_line_by_line(space, forge, counter, rk, rules):
     number = ask(space, forge, "# Rules\n\n- one rule of the house\n- two\n- forge says hello\n")
     approve(space, rk, number)

@@ -184,7 +184,7 @@ def test_one_click_on_the_prompt_page_takes_it_in_with_progress(client, desk, in
     assert "Downloading the wheel" in client.get(started["Location"]).content.decode()
     queue.run_waiting()
     done = one_line(client.get(started["Location"]))
-    assert "The template of deepagents 0.7.1 serves deepagents/0.6.3. It is the published text" in done
+    assert "The template of deepagents 0.7.1 is used for deepagents/0.6.3. It is the published text" in done
     assert b"<agent_memory>" in ask(client, desk, "deepagents/0.7.1")
     assert "verified" in one_line(client.get("/s/books/agents/"))
     assert DialectTemplate.objects.get().space_id == desk.pk

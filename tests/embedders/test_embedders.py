@@ -4,6 +4,8 @@ import contextlib
 import importlib
 import json
 import socket
+import subprocess
+import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,6 +16,7 @@ import pytest
 
 from memoryhub import embedders
 from memoryhub.errors import Invalid
+from tests.running import TREE, clean
 
 SCRIPTS = [
     "Refunds take 10 days",
@@ -198,3 +201,19 @@ def test_a_wrong_choice_is_refused_in_a_sentence(choice):
 def test_a_model_name_that_could_break_sql_is_refused():
     with pytest.raises(Invalid):
         embedders.load("openai_endpoint:x' or '1", {"MEMORYHUB_EMBEDDER_URL": "http://127.0.0.1:9"})
+
+
+def test_without_the_weights_of_wordllama_hashed_words_are_the_default(tmp_path):
+    """As on a machine for which it has no wheel."""
+    (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['wordllama'] = None\n")
+    code = "from memoryhub import embedders, settings; print(settings.EMBEDDER, embedders.load().name)"
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=TREE, env=clean(PYTHONPATH=str(tmp_path))
+    )
+    assert told.stdout.split() == ["hashing", "hashing"], told.stderr
+
+
+def test_without_its_weights_wordllama_is_unavailable_and_names_others(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(embedders.EmbedderUnavailable, match="hashing or openai_endpoint"):
+        embedders.load("wordllama", {}).__class__().embed(["x"])

@@ -12,7 +12,7 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
 import memoryhub
-from tests.messages import in_python, in_templates
+from tests.messages import in_detectors, in_python, in_templates
 from tests.messages.in_python import PACKAGE, Message
 
 LOCALE = PACKAGE / "locale"
@@ -32,8 +32,11 @@ def mo(locale: str) -> Path:
 def sources() -> Iterator[tuple[Path, Iterator[Message]]]:
     """Every file that says something, and what it says."""
     for file in in_python.files():
-        tables = in_python.TABLES.get(file.relative_to(PACKAGE).as_posix(), ())
-        yield file, in_python.messages_of(file.read_text(), tables)
+        yield file, in_python.messages_of(file.read_text(), all_words=in_python.speaks(file))
+    for file in sorted((PACKAGE / "management/commands").glob("*.py")):
+        yield file, in_python.descriptions_of(file.read_text())
+    yield PACKAGE / "domain/activity", iter([(text, "") for text in in_python.STORED_BEFORE])
+    yield PACKAGE / "detectors", in_detectors.messages()
     for file in in_templates.files():
         yield file, in_templates.messages_of(file.read_text())
 

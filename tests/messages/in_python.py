@@ -14,6 +14,7 @@ from pathlib import Path
 
 import memoryhub
 from memoryhub import errors
+from tests.messages.prose import like_a_sentence
 
 PACKAGE = Path(memoryhub.__file__).parent
 GETTEXT = {"gettext", "gettext_lazy", "gettext_noop", "ngettext", "ngettext_lazy", "pgettext", "pgettext_lazy"}
@@ -24,10 +25,51 @@ TOLD: dict[str, tuple[tuple[int, ...], tuple[str, ...]]] = {
     "record": ((3,), ("adds", "aside")),
     "make_line": ((3,), ("adds", "aside")),
 }
-# Tables of sentences: names at the top level of a module, whose texts are shown somewhere.
-TABLES: dict[str, tuple[str, ...]] = {}
+# Rooms whose words reach people through pages, or as answers of commands: every literal there that reads like words counts.
+SPEAKING = (
+    "detectors",
+    "dialects",
+    "domain",
+    "embedders",
+    "management",
+    "models",
+    "server",
+    "stores",
+    "text",
+    "__main__.py",
+    "web/oidc.py",
+)
+# What stands in modules of these rooms and is for agents, or for programs: lists of names, SQL, texts of the demo and of prompts.
+SILENT = (
+    "domain/write_hooks/", "text/tool_calls.py",
+    "detectors/chinese", "detectors/cjk", "detectors/injection/", "detectors/lookalikes", "detectors/risky_advice/",
+    "detectors/secrets/", "dialects/coding/", "dialects/hub.py", "dialects/synaptic.py", "domain/activity/metrics.py", "domain/demo/",
+    "domain/exchange/client_wheel.py", "domain/exchange/memory_tool.py", "server/http/", "server/dump.py", "stores/known_names.py",
+    "domain/retrieval/in_memory/", "domain/retrieval/views.py", "domain/retrieval/in_database.py", "domain/retrieval/vector_index.py",
+)  # fmt: skip
+# Literals of speaking rooms that only look like words for people: of prompts, paths, patterns, other programs.
+NOT_SAID = {
+    "to be added", "Bearer %(access_token)s",
+    "memoryhub hook", "memoryhub hook: %(name)s: %(error)s", "taken for the sake of its siblings",
+    "(Long-term memory was searched by words alone: the embedder is away.)", "(No memory loaded)", ".s.PGSQL.%(port)s.lock",
+    "Application Support", "Bearer %(judge_key)s", "Bearer %(key)s", "CR LF", "Could not fetch URL", "LOG:  invalid",
+    "LOG:  unrecognized", "Library", "Makefile", "Temporary failure", "before-restore-%(now)s.tar", "box done",
+    "context.fileName with {name}", "css/%(group)s.css", "css/parts/%(name)s.css", "hooks .husky .githooks git-hooks _hooks",
+    "in for / minute hour day week",
+    "is are was were / currently still temporarily down sick vacation holiday leave late away offline meeting",
+    "memoryhub check", "memoryhub context", "memoryhub laptop", "noopener nofollow", "number, sha256, content",
+    "people look at prompts by `assemble`", "project_doc_fallback_filenames with {name}",
+    "store, directory, prefix, %(thread)s, %(selection)s", "this next last / %(span)s", "timed out",
+    "today tomorrow yesterday tonight moment now these temporarily being",
+}  # fmt: skip
 WORD = re.compile(r"[^\W\d_]{2}")
 MOST = 64  # alternatives of one sentence
+
+# What earlier versions stored in lines of activity, which are kept for good.
+STORED_BEFORE = (
+    "made", "made it", "made the agent", "made a token for", "made a one-time link for", "made an account for", "took away the mount",
+    "took away the source", "took away the webhook to", "took in the template of", "took over the sources of a configuration",
+)  # fmt: skip
 
 Message = tuple[str, str]  # msgid and plural, which is empty where there is none
 
@@ -38,15 +80,36 @@ def files() -> list[Path]:
     return [one for one in sorted(PACKAGE.rglob("*.py")) if one.relative_to(PACKAGE).parts[0] not in left_out]
 
 
-def messages_of(source: str, tables: tuple[str, ...] = ()) -> Iterator[Message]:
+def speaks(file: Path) -> bool:
+    name = file.relative_to(PACKAGE).as_posix()
+    return name.startswith(SPEAKING) and not name.startswith(SILENT)
+
+
+def messages_of(source: str, *, all_words: bool = False) -> Iterator[Message]:
+    """What a module says; with `all_words` also every literal that reads like words for people."""
     tree = ast.parse(source)
     known, names = constants(tree), gettext_names(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             yield from of_gettext(node, names)
             yield from ((text, "") for text in of_call(node, known, names))
-    for name in tables:
-        yield from ((text, "") for text in texts_in(known[name], known, names))
+    if all_words:
+        yield from ((text, "") for text in words_in(tree, known, names) if like_a_sentence(text) and is_said(text))
+
+
+def is_said(text: str) -> bool:
+    """Whether a literal that reads like words is for people; hooks answer to agents, and a judge is a model."""
+    return text not in NOT_SAID and not text.startswith(
+        ("memoryhub: {path}", "memoryhub: this call", "You guard the short-term")
+    )
+
+
+def descriptions_of(source: str) -> Iterator[Message]:
+    """What `memoryhub --help` says of a command, and its own help where that is all of it."""
+    described = ast.get_docstring(ast.parse(source)) or ""
+    yield described.partition("\n")[0], ""
+    if "\n" in described and "__doc__" in source:
+        yield described, ""
 
 
 def gettext_names(tree: ast.AST) -> dict[str, str]:
@@ -99,18 +162,48 @@ def of_call(node: ast.Call, known: dict[str, ast.expr], names: dict[str, str]) -
         yield from readable(sentences(expression, known, names))
 
 
-def texts_in(node: ast.AST, known: dict[str, ast.expr], names: dict[str, str]) -> Iterator[str]:
-    """Every sentence inside a table; its keys are no sentences."""
-    if isinstance(node, ast.Dict):
-        for value in node.values:
-            yield from texts_in(value, known, names)
-    elif isinstance(node, ast.Tuple | ast.List | ast.Set | ast.Call | ast.keyword):
-        for value in ast.iter_child_nodes(node):
-            yield from texts_in(value, known, names)
-    elif isinstance(node, ast.Lambda):
-        yield from texts_in(node.body, known, names)
-    else:
+def words_in(node: ast.AST, known: dict[str, ast.expr], names: dict[str, str]) -> Iterator[str]:
+    """Every sentence that stands below a node, with the values in it; without what nobody reads."""
+    if isinstance(node, ast.Constant | ast.JoinedStr) or (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)):
         yield from readable(sentences(node, known, names))
+        return
+    unread = {id(part) for part in unread_parts(node, names)}
+    for child in ast.iter_child_nodes(node):
+        if id(child) not in unread:
+            yield from words_in(child, known, names)
+
+
+# Functions whose arguments nobody reads on a page: logs, mistakes of programmers, patterns, SQL.
+QUIET = {
+    "getLogger", "info", "warning", "error", "exception", "debug", "compile", "plain", "cursor", "execute", "executemany", "RuntimeError",
+    "TypeError", "ValueError", "KeyError", "AssertionError", "ImproperlyConfigured", "getattr", "setattr", "hasattr", "RunSQL", "fullmatch",
+    "search", "sub", "JsonResponse", "removeprefix", "removesuffix", "startswith", "Cache", "TypeVar", "Embedder", "Path", "shorten_line",
+    "Item", "send", "hours",
+}  # fmt: skip
+
+
+def unread_parts(node: ast.AST, names: dict[str, str]) -> list[ast.AST]:
+    """What stands directly below a node and is no text for people."""
+    match node:
+        case ast.Expr(value=ast.Constant()):
+            return [node.value]  # a docstring
+        case ast.Call() if called(node) in {*names, *QUIET, *TOLD, "plural"}:
+            return [*node.args, *node.keywords]
+        case ast.Attribute(value=ast.Constant()):
+            return [node.value]  # "one two".split()
+        case ast.Dict():
+            return [key for key in node.keys if key]
+        case ast.Subscript():
+            return [node.slice]
+        case ast.Compare():
+            return [node.left, *node.comparators]
+        case ast.Assign(targets=[ast.Subscript()] | [ast.Name(id="__all__")]):  # headers of answers, names
+            return [node.value]
+        case ast.AnnAssign() | ast.arg():
+            return [node.annotation] if node.annotation else []
+        case ast.FunctionDef():
+            return [node.returns] if node.returns else []
+    return []
 
 
 def readable(texts: list[str]) -> Iterator[str]:

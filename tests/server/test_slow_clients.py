@@ -40,6 +40,7 @@ def status(answer: bytes) -> int:
     return int(answer.split(b" ", 2)[1])
 
 
+@pytest.mark.attack
 def test_twenty_slow_clients_of_every_kind_beside_one_that_asks(served, address, token):
     with crowd(address, 20, token, "/api/v1/openapi.json") as dribble:
         for _ in range(15):

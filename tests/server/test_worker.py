@@ -265,6 +265,7 @@ def behind_proxy(settings):
     settings.BEHIND_TLS = True
 
 
+@pytest.mark.attack
 def test_a_crowd_of_one_address_does_not_keep_others_waiting(behind_proxy, server):
     """Thirty requests of 1.5 seconds wait; another address has its turn after the one that is under way."""
     crowd = [connect(server, forwarded("203.0.113.7", path="/slow")) for _ in range(30)]

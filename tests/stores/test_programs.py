@@ -11,6 +11,7 @@ PROGRAMS = [
     "x.desktop", "y.plist", "z.service", "a.jar", "script.js", "k.command", "n.ipynb", "a.tf", "m.docm", "a.code-workspace",
     "Makefile", "sub/GNUmakefile", "makefile ", "package.json", "PACKAGE.JSON", "package-lock.json", "requirements.txt",
     "requirements-dev.txt", "pyproject.toml", "setup.cfg", "Dockerfile", "Dockerfile.prod", "docker-compose.yml", "Jenkinsfile",
+    "pip.conf", "WORKSPACE", "ansible.cfg", "nginx.conf", "x.url",
     "CMakeLists.txt", "tox.ini", "Cargo.toml", "go.mod", "pom.xml", "Rakefile", "justfile", "mkdocs.yml", "mcp.json",
     ".envrc", ".npmrc", ".vimrc", ".bashrc", ".zshrc", ".profile", ".gitconfig", ".netrc", ".mcp.json", ".pre-commit-config.yaml",
     ".vscode/tasks.json", ".vscode/settings.json", ".idea/workspace.xml", ".git/hooks/pre-commit", ".git/config",

@@ -116,6 +116,7 @@ def test_many_equal_lines_do_not_make_it_slow():
     assert clock(lambda: diffs.compare(old, new).rows) < 2.0
 
 
+@pytest.mark.attack
 def test_lines_that_stand_countless_times_are_paired_in_time():
     """Every line stands a quarter of a million times on both sides: taking partners off a list's head would be quadratic."""
     old, new = (random.Random(seed).choices("ab", k=600_000) for seed in (1, 2))
@@ -156,6 +157,7 @@ def test_counting_lines_alone_gives_what_a_whole_diff_gives():
         assert diffs.counts(old, new) == (whole.added, whole.removed), (old, new)
 
 
+@pytest.mark.attack
 def test_a_change_of_very_many_lines_is_coarse_and_says_so():
     old = "first\n" + "".join(f"{number}\n" for number in range(150_000)) + "last\n"
     new = "first\n" + "".join(f"{number}\n" for number in range(150_000, 0, -1)) + "last\n"
@@ -209,6 +211,7 @@ def costly(name: str) -> tuple[str, str]:
     "one line of the same sign", "one line of the same word", "lines of the same sign", "a wide table", "forty long lines",
     "many changes of forty lines", "many words", "stretches of the same line", "stretches of two lines",
 ])  # fmt: skip
+@pytest.mark.sampled(6)
 def test_no_diff_takes_long_to_draw(name):
     old, new = costly(name)
     began = time.thread_time()

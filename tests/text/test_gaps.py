@@ -34,6 +34,7 @@ READERS: dict[str, Callable[[str], object]] = {
 }
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("around", sorted({around for around, _ in GAPS}))
 def test_no_reader_takes_long(around):
     slow = []
@@ -47,6 +48,7 @@ def test_no_reader_takes_long(around):
     assert slow == []
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("around", sorted({around for around, _ in GAPS}))
 def test_what_is_rendered_is_rendered_soon(around):
     slow = []
@@ -66,6 +68,7 @@ OPEN = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("unit", OPEN)
 def test_html_that_is_not_closed_costs_no_more_than_it_says(unit):
     """What is opened in one element and not closed there is opened again in the next, by browsers and by html5lib."""

@@ -20,6 +20,7 @@ def test_each_kind_has_its_class():
     assert found['"""Cents."""'] == "hl-s"
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("language", sorted(highlight.LANGUAGES))
 def test_every_language_is_known_and_keeps_the_text(language):
     for code in (PYTHON, "", "\n\n a\r\n\x00\u200b<b>\n", "x" * 30_000, "'" * 500, "/*" * 900 + "\n" + "(" * 900):
@@ -48,6 +49,7 @@ def test_a_class_that_somebody_writes_stays_out():
     assert "hl-zzz" not in markdown.render('<span class="hl-zzz">x</span>').html
 
 
+@pytest.mark.attack
 def test_very_much_code_is_rendered_in_time():
     block = "```js\n" + "a(b, 'c', `d${e}`) // f\n" * 300 + "```\n\n"
     start = time.thread_time()

@@ -22,6 +22,7 @@ REFERENCE = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethr
 COUNT = 481
 
 
+@pytest.mark.attack
 def test_the_same_blocks_as_a_code_host_on_nearly_all_files():
     same = sum(blocks(render(text).html) == blocks(REFERENCE.render(text)) for text in files(COUNT))
     assert same / COUNT >= 0.95, f"{same} of {COUNT}"

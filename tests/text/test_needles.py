@@ -9,7 +9,7 @@ import unicodedata
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memoryhub.text import needles
@@ -33,6 +33,14 @@ def test_a_text_is_found_in_every_form(form):
     found = Needles({TEXT})
     assert found.is_in(FORMS[form].encode())
     assert not found.is_in(found.replace(FORMS[form].encode(), by_lines))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_a_file_in_utf_16_is_read_too_and_stays_one(encoding):
+    found, text = Needles({TEXT}), "first\n{}\nlast\n"
+    data = text.format(TEXT).encode(encoding)
+    assert found.is_in(data)
+    assert found.replace(data, by_lines).decode(encoding) == text.format("[erased]\n[erased]")
 
 
 @pytest.mark.parametrize("other", ["Frau Müller", "Frau Müller, who lives elsewhere, said no.", "", "…", "yes"])
@@ -61,6 +69,7 @@ WORDS = st.lists(st.sampled_from(["alpha", "bravo", "Zürich", "…", "\n", "del
 
 
 @given(st.sets(WORDS, min_size=1, max_size=5), st.lists(WORDS, max_size=4))
+@example({"bravo bravo bravo alpha", "alpha alpha alpha"}, ["bravo bravo bravo bravo"])
 def test_many_are_found_as_few_are(chosen, around):
     data = "|".join([*around, *chosen, *around]).encode()
     few = Needles(chosen)
@@ -82,6 +91,7 @@ def test_marks_keep_lines_and_offsets(data, chosen):
     assert set(cut_out(data, found.spans(data)).split(b"\n")) <= set(data.split(b"\n")) or found.is_in(data)
 
 
+@pytest.mark.attack
 def test_a_hundred_thousand_texts_are_looked_for_at_once():
     many = Needles(f"what agent {n} said on day {n * 7} of the year" for n in range(100_000))
     text = "".join(f"line {n} of a long file that says nothing of it\n" for n in range(4000)).encode()

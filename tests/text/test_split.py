@@ -67,5 +67,6 @@ def test_impossible_sizes_are_refused():
         split("x", size=50, overlap=50)
 
 
+@pytest.mark.attack
 def test_a_mebibyte_without_blanks_is_cut_quickly():
     assert len(split("x" * (1 << 20))) == len(range(0, (1 << 20) - 50, 450))

@@ -4,6 +4,7 @@ import re
 from html import unescape
 
 import pytest
+from django.core.management import call_command
 
 from memoryhub.domain import accounts, files, prompts
 from memoryhub.models import HUB
@@ -93,6 +94,28 @@ def test_the_examples_write_where_a_mount_is(as_role, forge, mounts, prefix):
     assert ("mount=" in lines["deepagents-deepagents"]) == (prefix not in ("", "/memories/"))
     for key in ("other-python", "deepagents-deepagents"):
         compile(lines[key], key, "exec")
+
+
+def test_the_store_of_langgraph_has_a_place(as_role, forge, tmp_path):
+    """A project's directory leaves out JSON; the line that is printed then gives the store a place, once."""
+    (tmp_path / ".git").mkdir()  # a repository
+    (tmp_path / "AGENTS.md").write_text("- One.\n")
+    owner = as_role("owner")
+    assert blocks(html(owner.get(PAGE)))["langgraph-store"].endswith("mount add /memories/ --database --space books")
+    files.add_mount(forge.space, HUB, "/memories/", store="filesystem", directory=str(tmp_path), policy="review")
+    lines = blocks(html(owner.get(PAGE)))
+    assert "MemoryHubStore(hub))" in lines["langgraph-langgraph"]
+    assert 'hub.write("/memories/bakery.md"' in lines["langgraph-langgraph"]
+    program, *line = lines["langgraph-store"].split()
+    assert program == "memoryhub" and line[:3] == ["mount", "add", "/memories/store/"]
+    call_command(*line)
+    assert "langgraph-store" not in blocks(html(owner.get(PAGE)))
+
+
+def test_the_store_of_langgraph_goes_below_another_mount(as_role, forge):
+    files.add_mount(forge.space, HUB, "/notes/", store="database", policy="review")
+    code = blocks(html(as_role("owner").get(PAGE)))["langgraph-langgraph"]
+    assert 'MemoryHubStore(hub, root="/notes/store/")' in code and 'hub.write("/notes/bakery.md"' in code
 
 
 def test_the_light_waits_for_a_call_with_the_new_token(as_role, forge, client):

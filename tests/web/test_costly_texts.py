@@ -93,6 +93,7 @@ def slow_pages(client: Client, start: list[str]) -> tuple[list[tuple[str, float]
     return slow, {view for view, *_ in kinds}
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", HARD)
 def test_every_page_stays_quick(house, as_role, name):
     text = HARD[name]

@@ -11,7 +11,9 @@ from django.utils import translation
 
 from memoryhub import languages, settings
 from memoryhub.domain import accounts
+from memoryhub.management import terminal
 from memoryhub.models import HUB
+from memoryhub.text import catalogue
 
 CHINESE = {"Accept-Language": "zh-CN,zh;q=0.9,en;q=0.8"}
 
@@ -116,7 +118,7 @@ def test_a_page_asks_for_no_statement_more(as_role, house, statements):
     ],
 )  # fmt: skip
 def test_commands_speak_the_language_of_the_terminal(given, spoken):
-    assert languages.of_terminal(given) == spoken
+    assert terminal.language(given) == spoken
 
 
 @pytest.mark.parametrize(
@@ -149,13 +151,12 @@ def sentences(monkeypatch):
     known = {
         "There is no person '%(username)s'.": "没有名为“%(username)s”的人员。", "There is no person.": "没有人员。",
         "%(count)s of %(total)s, 5 %% left.": "%(total)s 中的 %(count)s，剩余 5%%。", "Look again.": "请重新查看。",
+        "The path “%(path)s” %(reason)s.": "路径“%(path)s”%(reason)s。", "has a backslash": "含有反斜杠",
     }  # fmt: skip
-    monkeypatch.setattr(languages, "own_messages", lambda _: list(known))
-    monkeypatch.setattr(translation, "gettext", lambda text: known.get(text, text))
-    languages.forget_sentences()
+    small = catalogue.Catalogue(known)
+    monkeypatch.setattr(catalogue, "load", lambda _: small)
     with translation.override("zh-hans"):
         yield
-    languages.forget_sentences()
 
 
 @pytest.mark.parametrize(
@@ -166,6 +167,7 @@ def sentences(monkeypatch):
         ("There is no person 'r\nk 100% (a+)'.", "没有名为“r\nk 100% (a+)”的人员。"),
         ("3 of 4, 5 % left.", "4 中的 3，剩余 5%。"),
         ("There is no person 'rk'. Look again.", "没有名为“rk”的人员。请重新查看。"),
+        ("The path “a b” has a backslash.", "路径“a b”含有反斜杠。"),
         ("What an agent wrote.", "What an agent wrote."),
         ("There is no person 'rk'. What an agent wrote.", "There is no person 'rk'. What an agent wrote."),
         ("", ""),

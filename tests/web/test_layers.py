@@ -146,7 +146,7 @@ def test_promotion_shows_first_and_then_does_it(space, forge, reviewer):
     longterm.store(space, HUB, "Card refunds take 5 to 10 days to show at the bank.")
     pk = log(space, forge, "Card refunds need 5 to 10 days until they show at the bank.")
     page = read(reviewer, "longterm/promote/", record=pk)
-    assert "How it will be cut" in page and 'name="near-1" value="replace" checked' in page
+    assert ">Chunks<" in page and 'name="near-1" value="replace" checked' in page
     cut = post(reviewer, "longterm/promote/", status=200, record=pk, content="Refunds: " + "word " * 200)
     assert "3 chunks" in cut and longterm.entries_of(space).count() == 1
     post(
@@ -159,7 +159,7 @@ def test_promotion_shows_first_and_then_does_it(space, forge, reviewer):
     assert "promoted" in read(reviewer, f"quarantine/{pk}/")
     again = post(reviewer, "longterm/promote/now/", status=409, record=pk, content="x")
     assert "promoted already" in again
-    assert "That is no date" in post(reviewer, "longterm/promote/now/", status=422, content="x", review_by="soon")
+    assert "Enter a date such as" in post(reviewer, "longterm/promote/now/", status=422, content="x", review_by="soon")
 
 
 def test_an_agents_promotion_is_seen_with_its_chunks_and_neighbours(space, forge, reviewer):
@@ -169,7 +169,7 @@ def test_an_agents_promotion_is_seen_with_its_chunks_and_neighbours(space, forge
     record = quarantine.get(space, log(space, forge, "Card refunds need 5 to 10 days until they show at the bank."))
     asked = proposals.propose_promotion(space, forge, content=record.content, record=record, reason="asked 14 times")
     page = read(reviewer, f"proposals/{asked.number}/")
-    assert "How it will be cut" in page and "Already there" in page and "/longterm/1/" in page
+    assert ">Chunks<" in page and "Similar entries" in page and "/longterm/1/" in page
 
 
 def test_what_is_chosen_for_a_promotion_stays_chosen_and_an_agents_own_stays_its_own(space, forge, reviewer):
@@ -185,8 +185,8 @@ def test_what_is_chosen_for_a_promotion_stays_chosen_and_an_agents_own_stays_its
     page = post(reviewer, "longterm/promote/", status=200, **chosen)
     assert "selected" not in page.split('name="agent"')[1].split("</select>")[0]
     assert 'name="near-1" value="merge" checked' in page and 'value="replace" checked' not in page
-    assert "one agent's own" in html.unescape(page)
-    cut = page.split("How it will be cut")[1].split("</section>")[0]
+    assert "private to one agent" in html.unescape(page)
+    cut = page.split(">Chunks<")[1].split("</section>")[0]
     assert "to show at the bank" in cut  # what is merged in is cut with it
     assert '<option value="forge" selected>' in post(
         reviewer, "longterm/promote/", status=200, **chosen | {"agent": "forge"}
@@ -210,7 +210,7 @@ def test_an_entry_is_corrected_checked_retired_and_restored(space, reviewer):
     post(reviewer, "longterm/1/verify/", review_by="2031-01-01")
     post(reviewer, "longterm/1/review-by/", review_by="2020-01-01")
     page = read(reviewer, "longterm/1/")
-    assert "checked by a-reviewer" in page and "check due since" in page and "The desk closes at six." in page
+    assert "verified by a-reviewer" in page and "review due since" in page and "The desk closes at six." in page
     assert "L-1" in read(reviewer, "longterm/", show="due")
     post(reviewer, "longterm/1/retire/", reason="gone")
     assert "L-1" in read(reviewer, "longterm/", show="retired")
@@ -236,7 +236,7 @@ def test_the_map_names_its_parts_draws_each_larger_and_shows_who_says_the_same(s
         )
         longterm.store(space, HUB, f"Database migrations are announced in channel {n} before they deploy on Thursday.")
     page = read(reviewer, "longterm/")
-    names = re.findall(r'aria-label="Look closer: ([^"]+)"', page)
+    names = re.findall(r'aria-label="Zoom in: ([^"]+)"', page)
     assert names and any("refunds" in name or "migrations" in name for name in names)
     assert 'class="ring"' in page and "nearly the same" in page and "pt twin" in page
     part = html.unescape(re.search(r'href="(\?part=[^"#]+)#map"', page)[1])
@@ -251,7 +251,7 @@ def test_an_odd_part_of_the_map_is_no_mistake(space, reviewer, part):
     assert "Map" in read(reviewer, "longterm/", part=part)
 
 
-@pytest.mark.parametrize(("kind", "told"), [("fact_check", "fact check: people promote only"), ("agent", "")])
+@pytest.mark.parametrize(("kind", "told"), [("fact_check", "fact check: promoted by people only"), ("agent", "")])
 def test_who_decides_on_a_promotion_sees_what_was_logged_and_by_which_kind_of_node(space, forge, reviewer, kind, told):
     record = quarantine.log(
         space, forge, content="The pier is open.", session_id="c-1", node_id="check", node_kind=kind
@@ -259,7 +259,7 @@ def test_who_decides_on_a_promotion_sees_what_was_logged_and_by_which_kind_of_no
     asked = proposals.propose_promotion(space, forge, content="The pier is open.", record=record)
     page = html.unescape(read(reviewer, f"proposals/{asked.number}/"))
     assert f'href="/s/books/quarantine/{record.pk}/">record {record.pk}</a>' in page
-    assert told in page and ("people promote only" in page) == bool(told)
+    assert told in page and ("promoted by people only" in page) == bool(told)
 
 
 def test_a_promotion_that_an_agent_asked_for_settles_what_is_there_already(space, forge, reviewer):
@@ -316,9 +316,9 @@ def test_pairs_are_settled_by_a_person(space, reviewer):
     longterm.store(space, HUB, "Card refunds take 21 days to show at the bank.")
     queue.run_waiting()
     page = read(reviewer, "longterm/", show="contradiction")
-    assert "These may contradict each other" in page
+    assert "Possible contradiction" in page
     post(reviewer, f"longterm/pairs/{EntryPair.objects.get().pk}/", verdict="retire_older")
-    assert "Nothing to settle" in read(reviewer, "longterm/", show="pairs")
+    assert "Nothing to resolve" in read(reviewer, "longterm/", show="pairs")
     assert longterm.get(space, 1).state == "retired"
 
 
@@ -329,7 +329,7 @@ def test_many_pairs_and_many_due_entries_come_page_by_page(space, reviewer):
             for n in range(89)]  # fmt: skip
     EntryPair.objects.all().delete()
     EntryPair.objects.bulk_create(twos)
-    for show, a_row, end in (("pairs", "These may say the same", "</main>"), ("due", "data-row", "</ol>")):
+    for show, a_row, end in (("pairs", "Possible duplicates", "</main>"), ("due", "data-row", "</ol>")):
         counts, seen, further = [], set(), "?show=" + show
         while further:
             page = read(reviewer, "longterm/" + further)
@@ -339,7 +339,7 @@ def test_many_pairs_and_many_due_entries_come_page_by_page(space, reviewer):
             further = found and found[1].replace("&amp;", "&")
         assert counts == ([40, 40, 9] if show == "pairs" else [40, 40, 10])
         assert len(seen) == 90
-    assert read(reviewer, "longterm/45/").count("may say the same") == 2
+    assert read(reviewer, "longterm/45/").count("possible duplicate") == 2
 
 
 def test_export_and_import_lose_nothing(space, reviewer, house):
@@ -378,7 +378,7 @@ def test_a_large_file_comes_in_behind_a_page_that_says_how_far_it_is(space, revi
     assert where in read(reviewer, "longterm/import/")
     queue.run_waiting()
     page = read(reviewer, where)
-    assert "60 entries are in, from L-1 to L-60." in page and "data-renew" not in page
+    assert "60 entries imported, from L-1 to L-60." in page and "data-renew" not in page
     assert where not in read(reviewer, "longterm/import/")
     read(as_role("viewer"), where, status=403)
     read(reviewer, where.replace(re.search(r"\d+", where)[0], "987654"), status=404)
@@ -391,7 +391,7 @@ def test_an_import_that_its_job_refuses_whole_says_what_to_mend(space, reviewer,
     job = longterm.import_entries(space, house.reviewer, "\n".join(lines).encode())
     queue.run_waiting()
     page = html.unescape(read(reviewer, f"longterm/import/{job.pk}/"))
-    assert "Line 8: it is the own memory of the agent nobody" in page and "Nothing was brought in. Mend that" in page
+    assert "Line 8: it is the own memory of the agent nobody" in page and "Nothing was brought in. Correct that" in page
     assert "where it stopped" not in page
 
 
@@ -401,8 +401,8 @@ def test_an_import_that_stopped_says_how_to_go_on(space, reviewer, house, forge)
     prompts.delete_agent(forge, HUB)
     queue.run_waiting()
     page = read(reviewer, f"longterm/import/{job.pk}/")
-    assert "It stopped after 0 of 60." in page and "the agent forge" in page
-    assert "goes on where it stopped" in page
+    assert "Stopped after 0 of 60." in page and "the agent forge" in page
+    assert "continues where it stopped" in page
     assert "An import stopped" in read(reviewer, "longterm/import/")
 
 
@@ -476,7 +476,7 @@ def test_working_memory_is_added_edited_pinned_extended_deleted_and_put_back(spa
     post(reviewer, "working/add/", status=422, content=" ")
     WorkingEntry.objects.all().delete()
     gone = read(reviewer, f"working/{pk}/")
-    assert "An entry that is gone" in gone and "The desk closes at six." in gone
+    assert "Expired entry" in gone and "The desk closes at six." in gone
     read(reviewer, "working/987654/", status=404)
 
 
@@ -484,7 +484,7 @@ def test_the_playground_says_why_and_keeps_checks(space, reviewer):
     longterm.store(space, HUB, "Card refunds take ten days.")
     longterm.store(space, HUB, "Anna loves teal.")
     page = read(reviewer, "retrieval/", query="how long do card refunds take", other="hashing")
-    assert "came by words and meaning" in page and "What the threshold cut off" in page
+    assert "found by words and meaning" in page and "Below the threshold" in page
     assert "It has no vectors of this space yet" in page
     post(reviewer, "retrieval/checks/", query="card refunds", expects="L-1")
     post(reviewer, "retrieval/checks/", query="sea monsters", expects="L-2")
@@ -504,7 +504,7 @@ def test_the_embedder_is_changed_with_progress_and_back(space, as_role):
     post(owner, "retrieval/embedder/change/", status=409, choice="hashing")
     queue.run_waiting()
     page = read(owner, "retrieval/embedder/")
-    assert "1 vectors made" in page and "Back to wordllama" in page
+    assert "1 vector created" in page and "Back to wordllama" in page
     assert "hashing" in read(owner, "retrieval/", query="card refunds")
     post(owner, "retrieval/embedder/back/")
     space.refresh_from_db()
@@ -516,15 +516,15 @@ def test_another_embedder_is_compared_before_anything_changes(space, as_role, se
     longterm.store(space, HUB, "Card refunds take ten days.")
     ask = {"query": "card refunds", "other": "hashing"}
     page = read(owner, "retrieval/", **ask)
-    assert "It has no vectors of this space yet" in page and "Make its vectors" in page
-    assert "Make its vectors" not in read(as_role("reviewer"), "retrieval/", **ask)
+    assert "It has no vectors of this space yet" in page and "Create its vectors" in page
+    assert "Create its vectors" not in read(as_role("reviewer"), "retrieval/", **ask)
     post(owner, "retrieval/embedder/prepare/", choice="hashing")
     queue.run_waiting()
     assert "Compare them" in read(owner, "retrieval/embedder/")
     both = read(owner, "retrieval/", **ask)
     assert both.count("Card refunds take ten days.") == 2 and "has no vector" not in both
     longterm.store(space, HUB, "Vouchers never expire.")
-    assert "1 chunk has no vector of it" in read(owner, "retrieval/", **ask)
+    assert "1 chunk has no vector of this model" in read(owner, "retrieval/", **ask)
     space.refresh_from_db()
     assert space.settings["embedder"] == "wordllama"
     settings.EMBEDDER_URL = "http://127.0.0.1:9/v1"
@@ -556,7 +556,7 @@ def test_search_marks_its_hits(space, forge, reviewer):
     page = read(reviewer, "search/", q="chargeback")
     assert "<mark>Chargebacks</mark>" in page and "<mark>chargeback</mark>" in page
     assert "<mark>退款</mark>" in read(reviewer, "search/", q="退款")
-    assert "Nothing fits" in read(reviewer, "search/", q="zebra")
+    assert "No results for" in read(reviewer, "search/", q="zebra")
     only = read(reviewer, "search/", q="chargeback", layer="longterm")
     assert "Chargebacks" in only and "shop 311" not in only
 
@@ -623,28 +623,28 @@ def test_a_row_says_what_is_due_and_what_may_contradict(space, reviewer):
     queue.run_waiting()
     page = read(reviewer, "longterm/")
     rows = re.split(r'<li id="L-', page)[1:]
-    assert [("may contradict L-1" in row, "may contradict L-2" in row) for row in rows] == [
+    assert [("possible contradiction with L-1" in row, "possible contradiction with L-2" in row) for row in rows] == [
         (True, False),
         (False, True),
     ]
-    assert [f"check due since {timezone.localdate():%-d %b}" in row for row in rows] == [False, True]
+    assert [f"review due since {timezone.localdate():%-d %b}" in row for row in rows] == [False, True]
     post(reviewer, f"longterm/pairs/{EntryPair.objects.get().pk}/", verdict="keep_both")
-    assert "may contradict" not in read(reviewer, "longterm/")
+    assert "possible contradiction" not in read(reviewer, "longterm/")
 
 
 def test_what_is_about_to_enter_stands_on_the_map(space, forge, reviewer):
     text = "Card refunds take 5 to 10 working days to show at the bank."
     longterm.store(space, HUB, "Card refunds take 5 to 10 days to show at the bank.")
     longterm.store(space, HUB, "Anna loves teal.")
-    assert "about to enter" not in read(reviewer, "longterm/")
+    assert "to be added" not in read(reviewer, "longterm/")
     asked = proposals.propose_promotion(space, forge, content=text, reason="Asked 14 times.")
     page = read(reviewer, "longterm/")
-    assert f'href="/s/books/proposals/{asked.number}/" aria-label="About to enter, #{asked.number}: {text}"' in page
+    assert f'href="/s/books/proposals/{asked.number}/" aria-label="Would be added, #{asked.number}: {text}"' in page
     there = read(reviewer, f"proposals/{asked.number}/")
-    assert "Where it would enter" in there and there.count('class="near-to"') == 1
+    assert "Where it would be placed" in there and there.count('class="near-to"') == 1
     mine = post(reviewer, "longterm/promote/", status=200, content=text)
-    assert "Where it would enter" in mine and "about to enter</text>" in mine
-    assert "Where it would enter" not in read(reviewer, "longterm/promote/")
+    assert "Where it would be placed" in mine and re.search(r"to be added\s*</text>", mine)
+    assert "Where it would be placed" not in read(reviewer, "longterm/promote/")
 
 
 def test_a_newcomer_lies_where_its_twin_lies(space):
@@ -670,7 +670,7 @@ def test_vectors_that_nobody_needs_are_seen_and_deleted(space, reviewer, as_role
     longterm.store(space, HUB, "Anna loves teal.")
     longterm.run_reembedding(space, "hashing", switches=False)
     page = read(owner, "retrieval/embedder/")
-    assert "What vectors take" in page and "comparing alone" in page
+    assert "Stored vectors" in page and "comparison only" in page
     assert re.findall(r'aria-label="Delete the vectors of ([^"]+)"', page) == ["hashing/256"]
     assert "Delete the vectors" not in read(reviewer, "retrieval/embedder/")
     post(reviewer, "retrieval/embedder/drop/", status=403, embedded_by="hashing/256")

@@ -284,7 +284,7 @@ def test_a_bulk_decision_leaves_it_out(space, olga, client, verb) -> None:
     proposals.propose(space, other, kind="write", path="/memories/other.md", content=b"- other\n")
     client.force_login(olga)
     page = client.get(at("bulk"), {"n": [1, 2], "do": verb}).content.decode()
-    assert f"{verb.capitalize()} 1 proposal?" in page and "left out: you made a key of forge" in page
+    assert f"{verb.capitalize()} 1 proposal?" in page and "Left out: you created a token of forge" in page
     assert 'name="seen-1"' not in page and 'name="seen-2"' in page
     seen = {f"seen-{n}": proposals.result(proposals.get(space, n)).seen for n in (1, 2)}
     client.post(at("decide_many"), {**seen, "do": verb, "note": "as told"})

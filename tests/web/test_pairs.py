@@ -48,8 +48,8 @@ def states(space):
     ("verdict", "says", "left"),
     [
         ("keep_both", "Kept both, L-1 and L-2.", ["active", "active"]),
-        ("retire_older", "L-2 stands; L-1 is retired.", ["retired", "active"]),
-        ("retire_newer", "L-1 stands; L-2 is retired.", ["active", "retired"]),
+        ("retire_older", "Kept L-2; L-1 is retired.", ["retired", "active"]),
+        ("retire_newer", "Kept L-1; L-2 is retired.", ["active", "retired"]),
     ],
 )
 def test_each_verdict_can_be_taken_back(house, reviewer, pair, verdict, says, left):

@@ -253,7 +253,7 @@ def test_everybody_sees_what_happened_to_their_account(as_role, house):
     there.post(f"/login/once/{accounts.make_sign_in_link(HUB, house.viewer.person)}/", REMOTE_ADDR="10.9.8.7")
     accounts.make_sign_in_link(HUB, house.editor.person)
     mine = there.get("/account/log/").content.decode()
-    assert "signed in" in mine and "by link" in mine and "10.9.8.7" in mine and "made a one-time link for" in mine
+    assert "signed in" in mine and "by link" in mine and "10.9.8.7" in mine and "created a one-time link for" in mine
     assert "a-editor" not in mine
     assert "a-editor" not in there.get("/account/log/?everybody").content.decode()
     assert "a-editor" in as_role("owner").get("/account/log/?everybody").content.decode()

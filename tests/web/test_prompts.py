@@ -137,7 +137,7 @@ def test_what_changed_since_a_delivery_starts_at_its_very_moment(as_role, house,
     since = re.search(r'href="([^"]+)">what changed since', ledger)[1]
     answer = client.get(since)
     assert answer.status_code == 200
-    assert "Not a byte differs." in one_line(answer)
+    assert "The prompts are identical." in one_line(answer)
 
 
 @pytest.mark.parametrize("query", [{"dialect": "nonsense"}, {"at": "yesterday"}, {"ask": "a\x00"}])
@@ -174,9 +174,9 @@ def test_text_alone(see):
 def test_a_line_leads_to_who_wrote_it(see, house):
     files.write(house.space, house.reviewer, AGENTS, TEXT + b"- added\n", reason="it was missing")
     html = see(dialect="plain", line="6").content.decode()
-    assert "a-reviewer wrote it in" in html
+    assert "Written by a-reviewer in" in html
     assert "it was missing" in html
-    assert "a-editor wrote it in" in see(dialect="plain", line="3").content.decode()
+    assert "Written by a-editor in" in see(dialect="plain", line="3").content.decode()
     assert see(dialect="plain", line="999").status_code == 200
 
 
@@ -189,19 +189,19 @@ def test_a_line_leads_to_the_entry_or_the_setting_behind_it(see, house, counter)
     def origin(start):
         number = next(n for n, line in enumerate(lines, 1) if start in line)
         part = see(tail="line/", ask="gateway", line=number)
-        assert f"Line {number}</b> comes from" in part.content.decode()
+        assert f'Line <b class="strong">{number}</b> is' in part.content.decode()
         return " ".join(re.sub(r"<[^>]+>", " ", part.content.decode()).split())
 
-    assert "working memory : counter said it" in origin("slow today")
-    assert f"long-term entry L-{entry.number} : a-reviewer promoted it" in origin("(0.")
+    assert "working memory : logged by counter" in origin("slow today")
+    assert f"long-term entry L-{entry.number} : promoted by a-reviewer" in origin("(0.")
     assert "seen twice" in origin("(0.")
-    assert "the persona of counter : a-owner set it" in origin("Kind.")
-    assert "the base prompt of counter : hub set it" in origin("Base")
+    assert "the persona of counter : set by a-owner" in origin("Kind.")
+    assert "the base prompt of counter : set by hub" in origin("Base")
     assert "the hub's own guidelines" in origin("# What the team knows")
-    assert "the request: it is not stored" in origin("# Task")
+    assert "the request, which is not stored" in origin("# Task")
     files.write(house.space, house.editor, "/memories/hub-guidelines.md", b"# Ours\n", reason="our own")
     lines = see(tail="raw/", ask="gateway").content.decode().splitlines()
-    assert "/memories/hub-guidelines.md , line 1. a-editor wrote it in revision 1" in origin("# Ours")
+    assert "line 1 of /memories/hub-guidelines.md . Written by a-editor in revision 1" in origin("# Ours")
     assert see(tail="line/", line="9999").status_code == 404
 
 
@@ -210,8 +210,8 @@ def test_what_gave_way_is_listed(see, house, counter):
     prompts.change_agent(counter, HUB, budget=281)
     html = see(ask="gateway").content.decode()
     assert "1 of 1 entries of working memory are left out" in html
-    assert re.search(r"What exactly is left out.*The gateway is slow today\.", html, re.DOTALL)
-    assert "What exactly" not in see().content.decode()
+    assert re.search(r"Entries left out to keep the budget.*The gateway is slow today\.", html, re.DOTALL)
+    assert "Entries left out to keep" not in see().content.decode()
 
 
 def test_the_thread_of_one_agent_is_not_asked_of_another(see, house):
@@ -234,13 +234,13 @@ def test_deliveries_and_threads_on_older_memory(see, house, counter):
     files.write(house.space, house.editor, AGENTS, b"new\n")
     html = one_line(see(dialect="plain"))
     assert "has revision 1, now 2" in html
-    assert "not what it got last" in one_line(see())
+    assert "differs from its last delivery" in one_line(see())
     assert see(tail=f"delivered/{prompt.sha256}/").content == prompt.data
     assert see(tail="delivered/none/").status_code == 404
     ledger = one_line(see(tail="deliveries/"))
     assert prompt.sha256[:12] in ledger
     assert f"{AGENTS} revision 1" in ledger
-    assert "Nothing was handed out yet" in one_line(see(tail="deliveries/", thread="other"))
+    assert "No deliveries yet" in one_line(see(tail="deliveries/", thread="other"))
 
 
 def test_two_moments_with_the_cause_of_each_change(see, house, counter):
@@ -253,7 +253,7 @@ def test_two_moments_with_the_cause_of_each_change(see, house, counter):
     assert "changed the persona" in html
     assert "the prompt cache breaks at byte" in html
     nothing = see(tail="compare/", **{"from": timezone.now().isoformat()}).content.decode()
-    assert "Not a byte differs." in nothing
+    assert "The prompts are identical." in nothing
 
 
 def test_what_became_of_each_entry_between_two_moments_stands_at_its_place(see, house, counter):

@@ -75,7 +75,7 @@ def test_the_inbox_filters(house, forge, as_role):
     ask(house, forge)
     client = as_role("viewer")
     assert "rk asked" in client.get(at(house, "page"), {"q": "agents.md rk"}).content.decode()
-    assert "Nothing fits" in client.get(at(house, "page"), {"q": "elsewhere"}).content.decode()
+    assert "No proposal matches" in client.get(at(house, "page"), {"q": "elsewhere"}).content.decode()
     assert "rk asked" not in client.get(at(house, "page"), {"view": "decided"}).content.decode()
     for strange in (
         {"page": "x"},
@@ -94,8 +94,8 @@ def test_the_inbox_of_one_path(house, forge, as_role):
         page = client.get(at(house, "page"), {"path": path}).content.decode()
         assert "rk asked" in page
         assert f'name="path" value="{path}"' in page  # kept by the other filters
-    assert "Nothing fits" in client.get(at(house, "page"), {"path": "/memories/AGENTS"}).content.decode()
-    assert "Nothing fits" in client.get(at(house, "page"), {"kind": "promotion"}).content.decode()
+    assert "No proposal matches" in client.get(at(house, "page"), {"path": "/memories/AGENTS"}).content.decode()
+    assert "No proposal matches" in client.get(at(house, "page"), {"kind": "promotion"}).content.decode()
     assert "rk asked" in client.get(at(house, "page"), {"kind": "write"}).content.decode()
 
 
@@ -304,7 +304,7 @@ def test_many_are_undone_at_once_and_the_list_stays_filtered(house, forge, as_ro
     way_back = html.unescape(re.search(r'action="([^"]*several/undo/[^"]*)"', one_line(client.get(filtered)))[1])
     answer = client.post(way_back)
     assert answer["Location"] == filtered
-    assert "Undid 2: 1, 2. They wait again." in one_line(client.get(filtered))
+    assert "Undid the decisions on 2 proposals: 1, 2. They are pending again." in one_line(client.get(filtered))
     assert set(Proposal.objects.values_list("state", flat=True)) == {"pending"}
     assert files.read(house.space, PATH).content.decode() == TEXT
 
@@ -329,12 +329,12 @@ def test_many_at_once_say_what_each_does(house, forge, as_role):
     proposals.propose(house.space, forge, kind="write", path="/memories/long.md", content=b"- a line\n")
     page = as_role("reviewer").get(at(house, "bulk"), {"n": ["1", "2", "3"]}).content.decode()
     assert '<b class="bad">deletes</b>' in page and "/memories/c.md" in page
-    assert "replaces 900 bytes by 9</b>" in page
+    assert "replaces 900 bytes by 9 in</b>" in page
     proposals.propose_promotion(house.space, forge, content="Refunds take 5 to 10 days.")
     told = (
         as_role("reviewer").get(at(house, "bulk"), {"n": ["2", "4"]}, headers={"HX-Request": "true"}).content.decode()
     )
-    assert "would change 1 file, keep 1 in long-term memory, no prompt" in told
+    assert "Changes 1 file, adds 1 long-term entry; no prompt changes" in told
 
 
 def test_one_of_many_is_called_this_one_and_strange_ways_back_are_not_taken(house, forge, as_role):
@@ -387,7 +387,7 @@ def test_what_was_rejected_before_is_said_when_it_is_asked_again(house, forge, a
     edit_of(house, forge, "pytest -q", "make all")
     client = as_role("viewer")
     again, other = (one_line(client.get(at(house, "detail", n))) for n in (2, 3))
-    assert "asked for the very same in" in again and "a-reviewer rejected it: “We keep pytest.”" in again
+    assert "proposed exactly this in" in again and "a-reviewer rejected it: “We keep pytest.”" in again
     assert "asked for the very same" not in other
 
 
@@ -494,7 +494,7 @@ def test_the_talk_tells_of_the_first_of_two(house, forge, as_role):
     client = as_role("reviewer")
     client.post(at(house, "approve", 1), {**form_of(client.get(at(house, "detail", 1))), "do": "approve"})
     page = client.get(at(house, "detail", 1)).content.decode()
-    assert "said yes, as the first of two" in page
+    assert "approved, as the first of two" in page
     assert f"files{PATH}?view=diff&amp;to={asked.base_revision}" in page
 
 

@@ -44,7 +44,7 @@ def test_the_example_follows_the_form_before_it_is_saved(memory, as_role):
     client = as_role("owner")
     part = client.get(url(memory), {"query": QUERY, "hot": "2", "threshold": "0.99"}, headers={"HX-Request": "true"})
     text = part.content.decode()
-    assert "<html" not in text and text.count("lately number") == 2 and "What the threshold cut off" in text
+    assert "<html" not in text and text.count("lately number") == 2 and "Below the threshold" in text
     assert "retrieval" not in Space.objects.get(pk=memory.space.pk).settings
     wrong = client.get(url(memory), {"query": QUERY, "hot": "999"}, headers={"HX-Request": "true"})
     assert wrong.status_code == 200 and "lately number" not in wrong.content.decode()

@@ -334,6 +334,7 @@ def test_unknown_names_take_as_long_as_wrong_passwords(client, db, monkeypatch):
 ODD = ["\x00", "\ud800".encode("utf-8", "surrogatepass").decode("latin-1"), "9" * 30, "-1", "a" * 5000, "[../"]
 
 
+@pytest.mark.attack
 def test_no_address_breaks_on_odd_input(owner):
     from tests.web.test_walls import ALL
 
@@ -365,6 +366,7 @@ def test_no_address_breaks_on_odd_input(owner):
     assert not faults, "\n".join(faults)
 
 
+@pytest.mark.attack
 def test_no_form_breaks_on_odd_input(house):
     from tests.web.test_walls import ALL, FIELDS
 

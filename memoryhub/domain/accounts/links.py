@@ -36,7 +36,7 @@ def make_sign_in_link(actor: Actor, person: Person, *, leads_to: str = "", lasts
         maker=actor.person,
         expires_at=timezone.now() + lasts,
     )
-    activity.record(None, actor, "people.make_link", "made a one-time link for", person.username)
+    activity.record(None, actor, "people.make_link", "created a one-time link for", person.username)
     return secret
 
 

@@ -44,7 +44,7 @@ def create_person(
         raise Invalid(" ".join(error.messages), field=next(iter(error.message_dict))) from None
     except IntegrityError:
         raise Conflict(f"There is a person {username!r} already.", field="username") from None
-    activity.record(None, actor, "people.create", "made an account for", person.username)
+    activity.record(None, actor, "people.create", "created an account for", person.username)
     return person
 
 

@@ -164,7 +164,7 @@ def new_recovery_codes(person: Person) -> list[str]:
     if not has_second_factor(person):
         raise Conflict("Recovery codes need a second factor. Add an app or a passkey first.", code="no_factor")
     Authenticator.objects.filter(user_id=person.pk, type=RECOVERY).delete()
-    record(person, "people.new_recovery_codes", "made new recovery codes")
+    record(person, "people.new_recovery_codes", "created new recovery codes")
     return first_recovery_codes(person)
 
 

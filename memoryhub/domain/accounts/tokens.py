@@ -48,7 +48,7 @@ def create_token(
     )  # fmt: skip
     url = f"agents/{agent.slug}/" if agent else "settings/people/"
     name = agent.name if agent else owner
-    activity.record(space, actor, "tokens.create", "made a token for", name, url=url, aside=str(token))
+    activity.record(space, actor, "tokens.create", "created a token for", name, url=url, aside=str(token))
     return token, secret
 
 

@@ -11,8 +11,11 @@ from datetime import datetime, timedelta
 from django.db import connection
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from memoryhub.detectors import titles
+from memoryhub.languages import translated
 from memoryhub.models import Proposal, Space, WorkingEntry
 
 FIGURES = """
@@ -118,15 +121,13 @@ class WaitingItem:
     mono: str = ""
 
 
-KIND_VERBS = {
-    "edit": "edits",
-    "write": "writes",
-    "insert": "adds to",
-    "delete": "deletes",
-    "move": "moves",
-    "promotion": "promotes",
-    "template": "wants to use",
-}
+KIND_SENTENCES = {
+    "edit": gettext_lazy("%(agent)s edits %(thing)s"), "write": gettext_lazy("%(agent)s writes %(thing)s"),
+    "insert": gettext_lazy("%(agent)s adds to %(thing)s"), "delete": gettext_lazy("%(agent)s deletes %(thing)s"),
+    "move": gettext_lazy("%(agent)s moves %(thing)s"), "promotion": gettext_lazy("%(agent)s promotes %(thing)s"),
+    "template": gettext_lazy("%(agent)s wants to use %(thing)s"),
+}  # fmt: skip
+CHANGES = gettext_lazy("%(agent)s changes %(thing)s")
 
 
 def waiting_items(space: Space, now: Figures) -> list[WaitingItem]:
@@ -134,22 +135,30 @@ def waiting_items(space: Space, now: Figures) -> list[WaitingItem]:
     pending = Proposal.objects.within(space).filter(state__in=("pending", "outdated")).defer("content")
     items = [waiting_proposal(proposal) for proposal in pending.order_by("-risk", "created_at")[:3]]
     if more := now.proposals + now.promotions - len(items):
-        title = f"{more:,} more proposal{'s' if more != 1 else ''}"
-        items.append(WaitingItem("proposal", title, "proposals/", "sorted by age and risk"))
+        title = ngettext("%(count)s more proposal", "%(count)s more proposals", more) % {"count": f"{more:,}"}
+        items.append(WaitingItem("proposal", title, "proposals/", _("sorted by age and risk")))
     if now.held:
-        title = f"{now.held:,} record{'s' if now.held != 1 else ''} held in quarantine"
+        title = ngettext("%(count)s record held in quarantine", "%(count)s records held in quarantine", now.held)
+        title %= {"count": f"{now.held:,}"}
         url = "quarantine/?state=held"
         items.append(WaitingItem("quarantine", title, url, held_reasons(space), "quarantine"))
     if now.due:
-        title = f"{now.due:,} long-term {'entries are' if now.due != 1 else 'entry is'} due for review"
-        items.append(WaitingItem("longterm", title, "longterm/?due=1", "check whether they still hold", "longterm"))
+        title = ngettext(
+            "%(count)s long-term entry is due for review", "%(count)s long-term entries are due for review", now.due
+        )
+        title %= {"count": f"{now.due:,}"}
+        items.append(WaitingItem("longterm", title, "longterm/?due=1", _("check whether they still hold"), "longterm"))
     if now.unwritten:
-        title = f"{now.unwritten:,} {'files are' if now.unwritten != 1 else 'file is'} not written to disk"
+        title = ngettext(
+            "%(count)s file is not written to disk", "%(count)s files are not written to disk", now.unwritten
+        )
+        title %= {"count": f"{now.unwritten:,}"}
         url = "files/?state=unwritten"
-        items.append(WaitingItem("disk", title, url, "the disk has another text than the hub", "source"))
+        items.append(WaitingItem("disk", title, url, _("the disk has another text than the hub"), "source"))
     if now.missing:
-        title = f"{now.missing:,} {'sources are' if now.missing != 1 else 'source is'} missing"
-        items.append(WaitingItem("source", title, "sources/", "left out of prompts", "source"))
+        title = ngettext("%(count)s source is missing", "%(count)s sources are missing", now.missing)
+        title %= {"count": f"{now.missing:,}"}
+        items.append(WaitingItem("source", title, "sources/", _("left out of prompts"), "source"))
     return items
 
 
@@ -158,16 +167,16 @@ def held_reasons(space: Space) -> str:
     with connection.cursor() as cursor:
         cursor.execute(HELD_REASONS, [space.pk, MAX_COUNTED])
         counted = [(reason.partition(":")[0], count) for reason, count in cursor.fetchall()]
-    named = [f"{count:,} {titles.TITLES.get(reason, reason or 'to look at')}" for reason, count in counted]
-    return ", ".join(named[:4])
+    named = [f"{count:,} {translated(titles.TITLES.get(reason, reason or 'to look at'))}" for reason, count in counted]
+    return _(", ").join(named[:4])
 
 
 def waiting_proposal(proposal: Proposal) -> WaitingItem:
     high = [f for f in proposal.findings if f.get("severity") == "high"]
-    name = "an answer" if proposal.kind == Proposal.Kind.PROMOTION else proposal.thing.rsplit("/", 1)[-1]
+    name = _("an answer") if proposal.kind == Proposal.Kind.PROMOTION else translated(proposal.thing).rsplit("/", 1)[-1]
     return WaitingItem(
         glyph="warn" if proposal.risk > 1 else "proposal",
-        title=f"{proposal.agent_name} {KIND_VERBS.get(proposal.kind, 'changes')} {name}",
+        title=KIND_SENTENCES.get(proposal.kind, CHANGES) % {"agent": proposal.agent_name, "thing": name},
         url=f"proposals/{proposal.number}/",
         detail=proposal.reason[:90],
         mono=f"#{proposal.number}",

@@ -15,9 +15,18 @@ from memoryhub.domain.coding_agents.entries import (
     without_entry,
 )
 from memoryhub.domain.coding_agents.fixes import Fix, fixes_for_cut, fixes_for_ignored
+from memoryhub.domain.coding_agents.hermes_pending import TARGETS as HERMES_TARGETS
+from memoryhub.domain.coding_agents.hermes_pending import (
+    PendingWrite,
+    discard_pending,
+    parse_pending,
+    pending_writes,
+    text_after_pending,
+)
 from memoryhub.domain.coding_agents.hook_files import (
     SettingsChange,
     make_change,
+    own_command,
     plan_install,
     plan_uninstall,
     read_settings,
@@ -35,6 +44,7 @@ from memoryhub.domain.coding_agents.matrix import Cell, Group, Row, matrix_of
 from memoryhub.domain.coding_agents.walk import RULE_FOLDERS, memory_files, names_of_agents
 
 __all__ = [
+    "HERMES_TARGETS",
     "HOOKS",
     "MENTION_LINE",
     "NOT_LOADED",
@@ -51,6 +61,7 @@ __all__ = [
     "FoundProject",
     "Group",
     "Limit",
+    "PendingWrite",
     "Row",
     "SettingsChange",
     "agent_home",
@@ -58,6 +69,7 @@ __all__ = [
     "check_folder",
     "context_in",
     "cut_of",
+    "discard_pending",
     "entries_of",
     "find_agents",
     "fixes_for_cut",
@@ -70,10 +82,14 @@ __all__ = [
     "matrix_of",
     "memory_files",
     "names_of_agents",
+    "own_command",
+    "parse_pending",
+    "pending_writes",
     "plan_install",
     "plan_uninstall",
     "project_of",
     "read_settings",
+    "text_after_pending",
     "with_entry",
     "with_hook",
     "without_entry",

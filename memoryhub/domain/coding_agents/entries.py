@@ -1,4 +1,5 @@
-"""Memory that agents write themselves, as entries: index lines of Claude Code, sections of Hermes, lines of others (pure).
+"""Memory that agents write themselves, as entries: index lines of Claude Code, sections of Hermes, lines and paragraphs of others
+(pure).
 
 Every change gives a whole text in the agent's own format; what is not changed stays byte for byte.
 """
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 from memoryhub.errors import Invalid, TooLarge
 
-INDEX, SECTIONS, LINES = "index", "sections", "lines"
+INDEX, SECTIONS, LINES, BLOCKS = "index", "sections", "lines", "blocks"
 SEPARATOR = "\n§\n"
 BULLET = re.compile(r"[-*+] ")
 TARGET = re.compile(r"\[([^\]\n]*)\]\(([^)\s]+)\)")
@@ -58,7 +59,12 @@ FORMATS = (
     (re.compile(r"/\.hermes/memories/MEMORY\.md$"), Format("hermes", SECTIONS, (("characters", 2_200),), True)),
     (re.compile(r"/\.hermes/memories/USER\.md$"), Format("hermes", SECTIONS, (("characters", 1_375),), True)),
     (re.compile(r"/\.gemini/tmp/[^/]+/memory/MEMORY\.md$"), Format("gemini-cli", LINES)),
-    (re.compile(r"/\.codex/memories/memory_summary\.md$"), Format("codex", LINES, (("characters", 10_000),))),
+    (re.compile(r"/\.codex/memories/memory_summary\.md$"), Format("codex", BLOCKS, (("characters", 10_000),))),
+    (re.compile(r"/\.codex/memories/(?:MEMORY|raw_memories)\.md$"), Format("codex", BLOCKS)),
+    (re.compile(r"/\.codex/memories/extensions/ad_hoc/notes/[^/]+\.md$"), Format("codex", BLOCKS)),
+    (re.compile(r"/\.openclaw/workspace/(?:MEMORY|SOUL|IDENTITY)\.md$"), Format("openclaw", BLOCKS, (("characters", 20_000),))),
+    (re.compile(r"/\.openclaw/workspace/USER\.md$"), Format("openclaw", BLOCKS, (("characters", 4_000),))),
+    (re.compile(r"/\.openclaw/workspace/memory/[^/]+\.md$"), Format("openclaw", BLOCKS)),
 )  # fmt: skip
 
 
@@ -78,7 +84,8 @@ def limits_of(known: Format, text: str) -> list[Limit]:
 
 def entries_of(known: Format, text: str) -> list[Entry]:
     """The entries of a file in their order. What stands around them, such as headings, is no entry."""
-    spans = _sections(text) if known.shape == SECTIONS else _lines(text)
+    shapes = {SECTIONS: _sections, BLOCKS: _blocks}
+    spans = shapes.get(known.shape, _lines)(text)
     return [_entry(number, text, *span) for number, span in enumerate(spans, 1)]
 
 
@@ -117,6 +124,34 @@ def _lines(text: str) -> list[tuple[int, int]]:
     return found
 
 
+HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)|[-=*_]{3,}\s*$|\s*<!--")
+
+
+def _blocks(text: str) -> list[tuple[int, int]]:
+    """Bullets as in `_lines`, and paragraphs: lines that follow each other and are no heading, rule or comment."""
+    bullets = _lines(text)
+    inside = [range(start, end + 1) for start, end in bullets]
+    found, open_since = list(bullets), None
+    at, end, fenced = _front_matter_end(text), 0, False
+    for line in [*text[at:].splitlines(keepends=True), ""]:
+        bare = line.rstrip("\r\n")
+        fences = bare.lstrip().startswith(("```", "~~~"))
+        is_text = (
+            bool(bare.strip())
+            and not (fenced or fences or HEADING.match(bare))
+            and not any(at in one for one in inside)
+        )
+        fenced = fenced != fences
+        if is_text:
+            open_since = at if open_since is None else open_since
+            end = at + len(bare)
+        elif open_since is not None:
+            found.append((open_since, end))
+            open_since = None
+        at += len(line)
+    return sorted(found)
+
+
 def _front_matter_end(text: str) -> int:
     match = re.match(r"\ufeff?---\r?\n.*?\n---\r?\n", text, re.DOTALL)
     return match.end() if match else 0
@@ -128,7 +163,17 @@ def _front_matter_end(text: str) -> int:
 def with_entry(known: Format, text: str, number: int, new: str) -> str:
     """The text with another entry in place of one."""
     one = _found(known, text, number)
-    return _checked(known, text[: one.start] + _written(known, new) + text[one.end :])
+    is_paragraph = known.shape == BLOCKS and not BULLET.match(one.text)
+    written = _paragraph(text, new) if is_paragraph else _written(known, new)
+    return _checked(known, text[: one.start] + written + text[one.end :])
+
+
+def _paragraph(text: str, new: str) -> str:
+    """A paragraph with the line ends of its file."""
+    new = new.replace("\r\n", "\n").strip()
+    if not new:
+        raise Invalid("Write a text, or remove the entry.", code="invalid_content", field="text")
+    return new.replace("\n", "\r\n") if "\r\n" in text else new
 
 
 def without_entry(known: Format, text: str, number: int) -> str:

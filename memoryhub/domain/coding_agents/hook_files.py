@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
+import shutil
+import sys
 from dataclasses import dataclass
 
 from memoryhub.domain.coding_agents.hook_settings import AgentHook, installed_command, with_hook, without_hook
@@ -141,3 +144,11 @@ def _keep(change: SettingsChange) -> str:
     with os.fdopen(descriptor, "wb") as file:
         file.write(change.before)
     return path
+
+
+def own_command(program: str, data_dir: str = "") -> str:
+    """The command that runs a hook from anywhere, without loading anything from the folder that it is started in."""
+    script = os.path.join(os.path.dirname(sys.executable), "memoryhub")
+    found = script if os.access(script, os.X_OK) else shutil.which("memoryhub")
+    words = [os.path.abspath(found)] if found else [sys.executable, "-P", "-m", "memoryhub"]
+    return shlex.join([*words, "hook", program, *(["--data-dir", data_dir] if data_dir else [])])

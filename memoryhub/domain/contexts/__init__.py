@@ -5,7 +5,7 @@ from memoryhub.domain.contexts.fixing import Effect, FixReview, apply_fix, can_m
 from memoryhub.domain.contexts.home import home_for, set_home
 from memoryhub.domain.contexts.laptop import Shown, show_laptop
 from memoryhub.domain.contexts.look import SHOWN_FIRST, Compared, Problem, Seen, compare, look
-from memoryhub.domain.contexts.own_memory import OwnMemory, change_entry, own_memories, own_memory
+from memoryhub.domain.contexts.own_memory import OwnMemory, change_entry, find_entries, own_memories, own_memory
 from memoryhub.domain.contexts.places import Place, mounts_to_look_at, place_in_mount
 from memoryhub.domain.contexts.space_readers import Loaded, MountReaders, Reader, add_readers, mount_readers
 
@@ -29,6 +29,7 @@ __all__ = [
     "check",
     "compare",
     "effects_of",
+    "find_entries",
     "home_for",
     "look",
     "mount_readers",

@@ -26,7 +26,7 @@ BESIDE = (
     "debug/",
     "history/",
     "antigravity/",
-    "extensions/",
+    "/extensions/",
 )
 # Memory that a mount would leave out otherwise, by the folder of the agent.
 OWN_MEMORY = {".gemini": ["tmp/*/memory/**"], ".claude": ["projects/*/memory/**"], ".codex": ["memories/**"]}

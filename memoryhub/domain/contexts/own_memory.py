@@ -11,8 +11,10 @@ from memoryhub.domain.coding_agents import Entry, Format, Limit
 from memoryhub.errors import Conflict, HubError, Invalid, NotFound
 from memoryhub.models import Actor, File, Mount, Revision, Space
 
-NAMES = ("/MEMORY.md", "/USER.md", "/memory_summary.md")
+NAMES = ("/MEMORY.md", "/USER.md", "/SOUL.md", "/IDENTITY.md", "/memory_summary.md", "/raw_memories.md")
+FOLDERS = ("/memory/", "/notes/")  # in which every Markdown file may be memory
 MAX_LISTED = 200
+MAX_FOUND = 200
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,8 @@ def own_memories(space: Space) -> list[OwnMemory]:
     known = File.objects.within(space).filter(is_deleted=False, thread_id="", revision__gt=0).order_by("path")
     found = []
     for path in known.values_list("path", flat=True).iterator():
-        if path.endswith(NAMES) and _format(mounts, path):
+        may_be = path.endswith(NAMES) or (path.endswith(".md") and any(folder in path for folder in FOLDERS))
+        if may_be and _format(mounts, path):
             try:
                 found.append(own_memory(space, path))
             except HubError:
@@ -48,6 +51,18 @@ def own_memories(space: Space) -> list[OwnMemory]:
         if len(found) >= MAX_LISTED:
             break
     return found
+
+
+def find_entries(memories: list[OwnMemory], query: str) -> list[tuple[OwnMemory, Entry]]:
+    """The entries of all agents that hold every word of a query, in the order of the files."""
+    words = query.casefold().split()
+    found = [(memory, one) for memory in memories for one in memory.entries if _holds(one, words)]
+    return found[:MAX_FOUND]
+
+
+def _holds(entry: Entry, words: list[str]) -> bool:
+    text = entry.text.casefold()
+    return bool(words) and all(word in text for word in words)
 
 
 def own_memory(space: Space, path: str) -> OwnMemory:

@@ -191,7 +191,8 @@ def _may_have(table: Table, needles: Needles) -> tuple[str, list[Any]]:
             values.append(marks)
         else:
             parts.append(HAS_TEXT.format(column=column.quoted))
-            values.append([mark.decode("utf-8", "ignore") for mark in marks])  # a beginning may end inside a character
+            # A beginning may end inside a character; no text of a table is in UTF-16.
+            values.append([mark.decode("utf-8", "ignore") for mark in marks if b"\0" not in mark])
     return " OR ".join(parts), values
 
 

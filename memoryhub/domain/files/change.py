@@ -207,7 +207,7 @@ def check_if_match(file: File, if_match: str | None) -> None:
 def save_text(change: Change, content: bytes, *, kind: str = "write", **facts: Any) -> Revision:
     """Make this the newest text of the file, whose row is locked."""
     existed = change.exists
-    says = {"restore": "restored", "edit": "edited"}.get(kind, "changed" if existed else "made")
+    says = {"restore": "restored", "edit": "edited"}.get(kind, "changed" if existed else "created")
     recorded = kind if existed or kind != "write" else "create"
     return record_change(
         change, content, f"files.{'write' if kind == 'create' else kind}", says, kind=recorded, **facts

@@ -315,7 +315,7 @@ def _transfer(
         number = source.file.revision
         moved = {} if keep_source else {"moved_from": path, "restored_from": number}
         why = reason or (f"Copied from {path}" if keep_source else f"Moved from {path}")
-        verb, says = ("files.copy", "made") if keep_source else ("files.move", "moved")
+        verb, says = ("files.copy", "created") if keep_source else ("files.move", "moved")
         revision = record_change(
             target, source.before, verb, says, adds=f"from {path}", kind="create" if keep_source else "move", reason=why,
             proposal=proposal, approval=approval, **moved,

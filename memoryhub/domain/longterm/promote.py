@@ -53,7 +53,7 @@ class PromotionPreview:
         if self.vector is None:
             return []
         near = {one.entry.number: one.cosine for one in self.neighbours}
-        return [map.Newcomer(self.vector, "about to enter", entries.title_of_entry(self.content), near=near)]
+        return [map.Newcomer(self.vector, "to be added", entries.title_of_entry(self.content), near=near)]
 
 
 def preview_promotion(space: Space, content: str, pair: EntryPair | None = None) -> PromotionPreview:

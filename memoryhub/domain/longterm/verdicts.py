@@ -58,5 +58,5 @@ def unsettle(space: Space, actor: Actor, pair_id: int) -> EntryPair:
     pair.settled_at, pair.settled_by, pair.verdict = None, "", ""
     pair.save()
     names = f"L-{pair.older.number} and L-{pair.newer.number}"
-    activity.record(space, actor, "longterm.unsettle", "opened again", names, url="longterm/?show=pairs")
+    activity.record(space, actor, "longterm.unsettle", "reopened", names, url="longterm/?show=pairs")
     return pair

@@ -8,7 +8,11 @@ from datetime import datetime, timedelta
 
 from django.core.mail import EmailMessage
 from django.utils import timezone
+from django.utils.dateformat import format as date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
+from memoryhub import languages
 from memoryhub.db import statements
 from memoryhub.domain import jobs, spaces
 from memoryhub.domain.accounts import may
@@ -61,8 +65,10 @@ def send_daily_mails(job: Job, progress: jobs.Progress) -> dict[str, int]:
     for person in recipients:
         if person.pk in sent:
             continue
+        with languages.speaking(languages.of_person(person)):
+            mail = EmailMessage(mail_subject(space, proposals), mail_text(space, proposals), to=[person.email])
         try:
-            EmailMessage(mail_subject(space, proposals), mail_text(space, proposals), to=[person.email]).send()
+            mail.send()
         except smtplib.SMTPRecipientsRefused:
             log.warning("The mail server refuses the address of %s; the others get the digest.", person.username)
             refused += 1
@@ -77,33 +83,40 @@ def _open_proposals(space: Space) -> list[Proposal]:
     return list(found.select_related("space").order_by("-risk", "created_at"))
 
 
-KIND_VERBS = {
-    "edit": "edits", "write": "writes", "insert": "adds to", "delete": "deletes", "move": "moves",
-    "promotion": "promotes to", "template": "wants to use",
+KIND_SENTENCES = {
+    "edit": gettext_lazy("edits %(thing)s"), "write": gettext_lazy("writes %(thing)s"), "insert": gettext_lazy("adds to %(thing)s"),
+    "delete": gettext_lazy("deletes %(thing)s"), "move": gettext_lazy("moves %(thing)s"),
+    "promotion": gettext_lazy("promotes to %(thing)s"), "template": gettext_lazy("wants to use %(thing)s"),
 }  # fmt: skip
 
 
 def mail_subject(space: Space, proposals: list[Proposal]) -> str:
-    count = f"{len(proposals)} proposals wait" if len(proposals) != 1 else "1 proposal waits"
-    return spelled_out(f"{space.name}: {count} for a decision")
+    sentence = ngettext(
+        "%(space)s: %(count)s proposal waits for a decision",
+        "%(space)s: %(count)s proposals wait for a decision",
+        len(proposals),
+    )
+    return spelled_out(sentence % {"space": space.name, "count": len(proposals)})
 
 
 def mail_text(space: Space, proposals: list[Proposal]) -> str:
     """The mail as plain text: first the proposals that expire soon, then the riskiest, each with its change and findings."""
     soon = timezone.now() + timedelta(days=spaces.get_setting(space, "warn_days"))
-    lines = [mail_subject(space, proposals) + ".", ""]
+    lines = [_("%(sentence)s.") % {"sentence": mail_subject(space, proposals)}, ""]
     for proposal in sorted(proposals, key=lambda proposal: not _expires_by(proposal, soon))[:MAX_LISTED]:
         codes = ", ".join(sorted({finding["code"] for finding in proposal.findings}))
         lines.append(f"{proposal.number:>5}  {proposal.agent_name}: {proposal.title}")
-        change = f"{KIND_VERBS[proposal.kind]} {proposal.thing}"
-        lines.append(f"       {change}{', found: ' if codes else ''}{codes}")
+        change = KIND_SENTENCES[proposal.kind] % {"thing": languages.translated(proposal.thing)}
+        found = _("%(change)s, found: %(codes)s") % {"change": change, "codes": codes}
+        lines.append(f"       {found if codes else change}")
         if _expires_by(proposal, soon):
-            lines.append(f"       ends {timezone.localtime(proposal.expires_at):%-d %b %H:%M}, unapplied")
+            ends = date_format(timezone.localtime(proposal.expires_at), _("j M H:i"))
+            lines.append("       " + _("ends %(moment)s, unapplied") % {"moment": ends})
     if len(proposals) > MAX_LISTED:
-        lines.append(f"       and {len(proposals) - MAX_LISTED} more")
+        lines.append("       " + _("and %(count)s more") % {"count": len(proposals) - MAX_LISTED})
     inbox = http.absolute_url(f"/s/{space.slug}/proposals/")
-    place = inbox if inbox.startswith("http") else f"{inbox} of your hub"
-    lines += ["", f"Decide on them at {place}", "Silence never approves."]
+    place = inbox if inbox.startswith("http") else _("%(path)s of your hub") % {"path": inbox}
+    lines += ["", _("Decide on them at %(place)s") % {"place": place}, _("Nothing is approved automatically.")]
     return spelled_out("\n".join(lines))
 
 

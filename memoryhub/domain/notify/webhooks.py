@@ -12,11 +12,14 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet, Window
 from django.db.models.functions import RowNumber
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
+from memoryhub import languages
 from memoryhub.db import statements
 from memoryhub.domain import activity, jobs
 from memoryhub.domain.accounts import require
@@ -76,7 +79,7 @@ def remove_webhook(space: Space, actor: Actor, pk: int) -> None:
     require(actor, "manage")
     hook = get_webhook(space, pk)
     host = urlsplit(hook.url).hostname or ""
-    activity.record(space, actor, "webhooks.remove", "took away the webhook to", host, url="settings/webhooks/")
+    activity.record(space, actor, "webhooks.remove", "removed the webhook to", host, url="settings/webhooks/")
     hook.delete()
 
 
@@ -147,6 +150,8 @@ def _make_notices(hook: Webhook, event: str, notices: list[tuple[dict[str, Any],
 
 
 def _notice_body(hook: Webhook, event: str, body: dict[str, Any], says: str) -> dict[str, Any]:
+    with languages.speaking(settings.HUB_LANGUAGE):  # nobody in particular reads it
+        says = languages.translated(says)
     if hook.shape == "slack":
         return {"text": _escaped(says, 300), "blocks": _slack_blocks(says, body)}
     return {"event": event, "at": timezone.now().isoformat(), "says": says, **body}
@@ -159,7 +164,8 @@ def _slack_blocks(says: str, body: dict[str, Any]) -> list[dict[str, Any]]:
     for key in ("reason", "note"):
         lines += [f"> {line}" for line in _escaped(str(body.get(key) or ""), 1000).splitlines()[:5]]
     if str(body.get("url", "")).startswith("http"):
-        lines.append(f"<{body['url']}|Look at it>")
+        with languages.speaking(settings.HUB_LANGUAGE):
+            lines.append(f"<{body['url']}|{_('Look at it')}>")
     # Verbatim: else the program itself turns addresses into links, and names into mentions.
     return [{"type": "section", "text": {"type": "mrkdwn", "text": "\n".join(lines), "verbatim": True}}]
 

@@ -39,7 +39,7 @@ def create_agent(space: Space, actor: Actor, name: str, *, slug: str = "", **val
         raise Conflict(f"There is an agent {slug!r} in this space already.", field="name") from None
     record_change(agent, actor)
     spaces.mark_setup(space)
-    activity.record(space, actor, "agents.create", "made the agent", agent.name, url=f"agents/{slug}/")
+    activity.record(space, actor, "agents.create", "created the agent", agent.name, url=f"agents/{slug}/")
     return agent
 
 

@@ -48,7 +48,7 @@ def keep_template(
             spaces.mark_setup(space)
         where = Space.objects.get(pk=space_id) if space_id else None
         activity.record(
-            where, actor, "templates.keep", "took in the template of", f"{family} {version}", aside=came_from
+            where, actor, "templates.keep", "imported the template of", f"{family} {version}", aside=came_from
         )
     return template
 

@@ -118,7 +118,7 @@ def remove_source(space: Space, actor: Actor, pk: int) -> None:
     source = get_source(space, pk)
     _locked(space, source.agent)
     source.delete()
-    _changed(space, actor, source.agent, "sources.remove", "took away the source", source.path)
+    _changed(space, actor, source.agent, "sources.remove", "removed the source", source.path)
 
 
 @transaction.atomic
@@ -217,7 +217,7 @@ def take_over_configuration(
     for source in listed:
         source.delete()
     made = [Source.objects.create(space=space, agent=agent, **p, position=n) for n, p in enumerate(wanted, 1)]
-    says = "took over the sources of a configuration"
+    says = "imported the sources of a configuration"
     _changed(space, actor, agent, "sources.take_over", says, adds=f"{len(made)} paths")
     return made
 

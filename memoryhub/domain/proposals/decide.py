@@ -93,7 +93,7 @@ def approve(
 def reject(space: Space, actor: Actor, number: int, *, note: str, again: bool = False) -> Proposal:
     """Says no with a reason that the agent reads; `again` asks it to try another way: changes are requested."""
     require(actor, "decide")
-    if not note.strip() and not get(space, number).from_disk:  # there is nobody to learn from it
+    if not note.strip() and not _is_silent(get(space, number)):
         raise Invalid("Say why: the agent reads it and learns from it.", code="invalid", field="note")
     reason = f"{TRY_AGAIN}{note.strip()}" if again else note.strip()
     with transaction.atomic():
@@ -102,6 +102,11 @@ def reject(space: Space, actor: Actor, number: int, *, note: str, again: bool = 
     if refusal:
         raise refusal
     return proposal
+
+
+def _is_silent(proposal: Proposal) -> bool:
+    """Whether nobody reads why it was rejected: a change on disk has no author, and Hermes takes no reasons for its own."""
+    return proposal.from_disk or "pending" in proposal.change
 
 
 def _reject(proposal: Proposal, actor: Actor, reason: str, again: bool) -> HubError | None:

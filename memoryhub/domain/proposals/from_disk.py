@@ -4,7 +4,8 @@ that were refused before they landed, in the name of the program."""
 from __future__ import annotations
 
 import hashlib
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -23,7 +24,9 @@ from memoryhub.models import DISK, Actor, Agent, Delivery, File, Proposal, Space
 from memoryhub.text import protected
 
 State = Proposal.State
-SAYS = {"made": "made", "changed": "changed", "deleted": "deleted"}
+REASONS = {"made": "Created on disk", "changed": "Changed on disk", "deleted": "Deleted on disk"}
+SAYS = {"made": "created", "changed": "changed", "deleted": "deleted"}
+MOST_AN_HOUR = 20  # proposals for one file: a program that writes all the time would fill the inbox
 AGAIN = "The file on disk changed again; a later proposal has what stands there."
 
 
@@ -36,23 +39,47 @@ def findings_on_disk(space: Space, path: str, before: bytes | None, after: bytes
 @transaction.atomic
 def propose_from_disk(
     space: Space, *, path: str, content: bytes | None, found: list[Finding], held: str, base: tuple[int | None, str],
-    secrets: list[dict[str, Any]],
+    secrets: list[dict[str, Any]], since: datetime, round: int,
 ) -> int:  # fmt: skip
     """Keeps a change on disk as a proposal and answers its number. One for the same text that waits is that one; others for the
-    file that wait are outdated."""
+    file that wait are outdated. Of a file that changes all the time, the one that waits takes the newest text."""
     kind = Proposal.Kind.DELETE if content is None else Proposal.Kind.WRITE
     proposal = Proposal(
         space=space, agent=None, agent_name=DISK.name, from_disk=True, kind=kind, path=path, content=content,
-        change={"held": held, "found_at": timezone.now().isoformat(), "secrets": secrets},
-        base_revision=base[0], base_sha256=base[1], reason={"made": "Made", "changed": "Changed", "deleted": "Deleted"}[held] + " on disk",
+        change={
+            "held": held, "since": since.isoformat(), "found_at": timezone.now().isoformat(), "secrets": secrets, "round": round,
+        },
+        base_revision=base[0], base_sha256=base[1], reason=REASONS[held],
     )  # fmt: skip
     proposal.same_as = same_as(proposal)
     waiting = _waiting(space, path).filter(same_as=proposal.same_as).first()
     if waiting is not None:
         return waiting.number
+    if renewed := _renewed(proposal, found):
+        return renewed
     outdate_from_disk(space, path, AGAIN)
     _add(proposal, found)
     return proposal.number
+
+
+def _renewed(proposal: Proposal, found: list[Finding]) -> int | None:
+    """Of a file of which many changes were found within an hour: the number of the proposal that waits, with this text in place of
+    its own. Who looked at the earlier text and decides is shown the new one first."""
+    space, path = proposal.space, proposal.path
+    recent = Proposal.objects.within(space).filter(
+        path=path, from_disk=True, created_at__gt=timezone.now() - timedelta(hours=1)
+    )
+    if recent.count() < MOST_AN_HOUR:
+        return None
+    waiting = _waiting(space, path).select_for_update(skip_locked=True).order_by("-number").first()
+    if waiting is None:
+        return None
+    for name in ("kind", "content", "change", "base_revision", "base_sha256", "reason", "same_as"):
+        setattr(waiting, name, getattr(proposal, name))
+    waiting.findings, waiting.updated_at, waiting.approvals = [one.as_json() for one in found], timezone.now(), []
+    waiting.risk = kind_of(proposal).risk(proposal, found, None, proposal.content)
+    waiting.save()
+    return waiting.number
 
 
 def _add(proposal: Proposal, found: list[Finding]) -> None:
@@ -107,17 +134,51 @@ def is_held_text(space: Space, path: str, content: bytes) -> bool:
     return kept.exists()
 
 
+@dataclass(frozen=True)
+class Standing:
+    """How long a text that nobody had approved stood on disk, as far as the hub saw it; `until` is None while it does."""
+
+    since: datetime
+    until: datetime | None
+
+    @property
+    def seconds(self) -> float:
+        return max(0.0, ((self.until or timezone.now()) - self.since).total_seconds())
+
+
+def standing_of(proposal: Proposal) -> Standing | None:
+    """How long the text of a change on disk stood there; None for one that never did."""
+    change = proposal.change
+    if not proposal.from_disk:
+        return None
+    since = datetime.fromisoformat(change.get("since") or change["found_at"])
+    if put_back := change.get("put_back_at"):
+        return Standing(since, datetime.fromisoformat(put_back))
+    over = proposal.decided_at if proposal.state == State.APPROVED else proposal.updated_at
+    return Standing(since, None if proposal.state in (State.PENDING, State.REJECTED, State.EXPIRED) else over)
+
+
 # ---- writes that were refused before they landed
 
+MAX_KEPT = 1_000
 MAX_WAITING = 50  # for one file: more than these nobody reads
 
 
 def propose_before_write(
-    space: Space, program: str, *, path: str, content: bytes, tool: str, session: str = ""
+    space: Space,
+    program: str,
+    *,
+    path: str,
+    content: bytes,
+    tool: str,
+    session: str = "",
+    pending: str = "",
+    reason: str = "",
 ) -> Proposal | None:
     """Keeps the text that a program wanted to write as a proposal in its name; None where the hub hands out that very text.
 
-    The same text again is the proposal that waits; one that was rejected is refused with what the person said.
+    The same text again is the proposal that waits; one that was rejected is refused with what the person said. `pending` is the
+    id under which the program itself keeps the change until somebody decides.
     """
     published = _published(space, path)
     if published is not None and published.content == content:
@@ -128,8 +189,9 @@ def propose_before_write(
     spaces.refuse_secrets(space, found, findings.detectable(content))
     proposal = Proposal(
         space=space, agent=None, agent_name=program, kind=Proposal.Kind.WRITE, path=path, content=content,
-        change={"asked_by": program, "tool": tool, "session": clean(session, 100), "stood": 0},
+        change={"asked_by": program, "tool": tool, "session": clean(session, 100), "stood": 0, **({"pending": pending} if pending else {})},
         base_revision=published.revision if published else None, base_sha256=published.sha256 if published else "",
+        reason=clean(reason, 2000),
     )  # fmt: skip
     proposal.same_as = _same_write(proposal)
     if waiting := _waits_already(proposal):
@@ -145,8 +207,45 @@ def _published(space: Space, path: str) -> files.Published | None:
 
 
 def _same_write(proposal: Proposal) -> str:
+    if pending := proposal.change.get("pending"):  # each is decided on by itself, whatever it says
+        return hashlib.sha256(f"pending\0{proposal.agent_name}\0{proposal.path}\0{pending}".encode()).hexdigest()
     told = f"before write\0{proposal.agent_name}\0{proposal.path}\0{proposal.base_sha256}\0"
     return hashlib.sha256(told.encode() + bytes(proposal.content or b"")).hexdigest()
+
+
+@transaction.atomic
+def renew_write(space: Space, number: int, content: bytes) -> None:
+    """Gives a waiting write another text, which its program's change makes of what the file says now. A decision on the text before
+    is refused with the new one."""
+    proposal = Proposal.objects.within(space).select_for_update(of=("self",)).select_related("space").get(number=number)
+    published = _published(space, proposal.path)
+    base = (published.revision, published.sha256) if published else (None, "")
+    same = bytes(proposal.content or b"") == content and (proposal.base_revision, proposal.base_sha256) == base
+    if proposal.state not in (State.PENDING, State.OUTDATED) or same:
+        return
+    before = published.content if published else None
+    found = findings.findings_of(space, proposal.path, before, content)
+    spaces.refuse_secrets(space, found, findings.detectable(content))
+    proposal.content, (proposal.base_revision, proposal.base_sha256) = content, base
+    proposal.findings, proposal.approvals = [one.as_json() for one in found], []
+    proposal.risk = kind_of(proposal).risk(proposal, found, before, content)
+    proposal.state, proposal.note, proposal.updated_at = State.PENDING, "", timezone.now()
+    proposal.save()
+
+
+@transaction.atomic
+def outdate_write(space: Space, number: int, why: str) -> None:
+    """Closes a waiting write that its program no longer asks for, or cannot be made any more."""
+    for proposal in (
+        Proposal.objects.within(space).select_for_update(of=("self",)).filter(number=number).select_related("space")
+    ):
+        outdate(proposal, why)
+
+
+def kept_by_program(space: Space, program: str) -> list[Proposal]:
+    """The proposals for changes that a program itself keeps until somebody decides, whatever became of them; newest first."""
+    mine = Proposal.objects.within(space).filter(agent_name=program, change__has_key="pending")
+    return list(mine.defer("content").order_by("-number")[:MAX_KEPT])
 
 
 def writes_waiting(space: Space, program: str, path: str) -> list[Proposal]:

@@ -115,6 +115,8 @@ def close(
     mark_prompts(proposal.space, [proposal.kind])
     line = line_of(proposal, actor, verb, says, adds=adds, aside=proposal.note[:100])
     statements.together(statements.Change(CLOSE, values), activity.lines_as_change(line))
+    if "pending" in proposal.change:  # its program keeps it as well, until it is decided
+        spaces.send_event("proposal_closed", proposal)
 
 
 def mark_prompts(space: Space, kinds: Iterable[str]) -> None:

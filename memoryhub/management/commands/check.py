@@ -11,18 +11,19 @@ from dataclasses import asdict
 from memoryhub.dialects import coding
 from memoryhub.domain import coding_agents
 from memoryhub.errors import HubError
+from memoryhub.management.terminal import say, with_help
 
 
 def main(arguments: list[str]) -> int:
     """0 without a finding, 1 with findings or a refusal."""
-    options = parser().parse_args(arguments)
+    options = with_help(parser()).parse_args(arguments)
     try:
         for name in options.agent:
             coding.agent(name)
         if not os.path.exists(options.path):
             raise HubError(f"{options.path} does not exist.")
     except HubError as refusal:
-        print(refusal, file=sys.stderr)
+        print(say(str(refusal)), file=sys.stderr)
         return 1
     folder = options.path if os.path.isdir(options.path) else os.path.dirname(os.path.abspath(options.path))
     found = coding_agents.check_folder(folder, options.agent or None)
@@ -31,13 +32,13 @@ def main(arguments: list[str]) -> int:
     if options.json:
         print(json.dumps({"findings": [asdict(one) for one in found]}, ensure_ascii=True, indent=2))
     else:
-        print("\n".join(line_of(one) for one in found) or "No findings.")
+        print("\n".join(line_of(one) for one in found) or say("No findings."))
     return 1 if found else 0
 
 
 def line_of(one: coding_agents.FindingInFile) -> str:
     whose = f" [{', '.join(one.agents)}]" if one.agents else ""
-    return f"{os.path.relpath(one.path)}:{one.line}: {one.code}: {one.message}{whose}"
+    return f"{os.path.relpath(one.path)}:{one.line}: {one.code}: {say(one.message)}{whose}"
 
 
 def parser() -> argparse.ArgumentParser:

@@ -13,17 +13,18 @@ from memoryhub.dialects import coding
 from memoryhub.dialects.coding import installed
 from memoryhub.domain import coding_agents
 from memoryhub.errors import HubError
+from memoryhub.management.terminal import say, with_help
 
 MAX_WALKED = 2_000  # folders below the one it is started in
 
 
 def main(arguments: list[str]) -> int:
     """The bytes on stdout and nothing else, or with --json one document that says where each file stands, or why it does not."""
-    options = parser().parse_args(arguments)
+    options = with_help(parser()).parse_args(arguments)
     try:
         answer = context(options.agent, options.directory, options.home, options.touch)
     except HubError as refusal:
-        print(refusal, file=sys.stderr)
+        print(say(str(refusal)), file=sys.stderr)
         return 1
     if options.json:
         print(json.dumps(answer, ensure_ascii=True, indent=2))

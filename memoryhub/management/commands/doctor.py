@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from memoryhub.errors import HubError
+from memoryhub.languages import translated
 from memoryhub.management import health
 from memoryhub.management.base import HubCommand, as_json, database
 
@@ -33,5 +36,6 @@ class Command(HubCommand):
 
 def finding_line(finding: dict[str, Any]) -> str:
     if finding["ok"]:
-        return f"ok     {finding['name']}: {finding['says']}"
-    return f"WRONG  {finding['name']}: {finding['says']} {finding['mend']}"
+        return f"ok     {translated(finding['name'])}: {translated(finding['says'])}"
+    says, mend = translated(finding["says"]), translated(finding["mend"])
+    return f"{_('WRONG')}  {translated(finding['name'])}: {says} {mend}"

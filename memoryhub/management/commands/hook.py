@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shlex
-import shutil
 import socket
 import sys
 from dataclasses import dataclass
@@ -197,7 +195,9 @@ def change_settings(options: argparse.Namespace) -> str:
         found = coding_agents.installed_command(hook, text)
         return f"{path} runs {found}" if found else f"{path} has no hook of memoryhub."
     if options.install:
-        change = coding_agents.plan_install(hook, path, own_command(options.agent, options.data_dir))
+        change = coding_agents.plan_install(
+            hook, path, coding_agents.own_command(options.agent, chosen_data_dir(options))
+        )
     else:
         change = coding_agents.plan_uninstall(hook, path)
     if change.is_none:
@@ -224,14 +224,10 @@ def settings_path(hook: AgentHook, options: argparse.Namespace) -> str:
     return os.path.join(moved or os.path.join(home, hook.folder), "settings.json")
 
 
-def own_command(program: str, data_dir: str | None) -> str:
-    """The command that runs this hook from anywhere, without loading anything from the folder that it is started in."""
-    script = os.path.join(os.path.dirname(sys.executable), "memoryhub")
-    found = script if os.access(script, os.X_OK) else shutil.which("memoryhub")
-    words = [os.path.abspath(found)] if found else [sys.executable, "-P", "-m", "memoryhub"]
-    chosen = data_dir or os.environ.get("MEMORYHUB_DATA_DIR")
-    place = ["--data-dir", os.path.abspath(os.path.expanduser(chosen))] if chosen else []
-    return shlex.join([*words, "hook", program, *place])
+def chosen_data_dir(options: argparse.Namespace) -> str:
+    """The data directory, where it is not the one that the hook finds by itself."""
+    chosen = options.data_dir or os.environ.get("MEMORYHUB_DATA_DIR") or ""
+    return os.path.abspath(os.path.expanduser(chosen)) if chosen else ""
 
 
 def agreed(path: str) -> bool:

@@ -10,6 +10,7 @@ from django.core.management.base import CommandParser
 
 from memoryhub.domain import prompts, spaces
 from memoryhub.errors import Invalid
+from memoryhub.languages import translated
 from memoryhub.management.base import HubCommand
 from memoryhub.models import HUB, Agent, Space
 
@@ -74,5 +75,6 @@ def ask_for_agent(space: Space) -> Agent | None:
     known = ", ".join(one.slug for one in prompts.agents_of_space(space)[:20])
     if not known:
         return None
-    answer = input(f"Which agent gets react_prompt as its base prompt? ({known}; empty: none) ").strip()
+    question = translated(f"Which agent gets react_prompt as its base prompt? ({known}; empty: none)")
+    answer = input(f"{question} ").strip()
     return prompts.agent_by_name(space, answer) if answer else None

@@ -18,7 +18,9 @@ from memoryhub.dialects import coding
 from memoryhub.domain import coding_agents
 from memoryhub.domain.coding_agents import FoundAgent
 from memoryhub.errors import HubError, Invalid
+from memoryhub.languages import translated
 from memoryhub.management.base import HubCommand, database
+from memoryhub.management.terminal import say, with_help
 from memoryhub.server import datadir
 
 MAX_SHOWN = 20  # projects
@@ -36,16 +38,16 @@ def main(arguments: list[str]) -> int:
     add_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--yes", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args(arguments)
+    options = with_help(parser).parse_args(arguments)
     try:
         found = find(options.home, options.paths)
     except HubError as refusal:
-        print(refusal, file=sys.stderr)
+        print(say(str(refusal)), file=sys.stderr)
         return 1
     if options.json:
         print(json.dumps({"agents": [asdict(one) for one in found]}, ensure_ascii=True, indent=2))
     else:
-        print("\n".join(lines_of(found, home_of(options.home))))
+        print("\n".join(said(line) for line in lines_of(found, home_of(options.home))))
     return 0
 
 
@@ -87,6 +89,11 @@ def lines_of(found: list[FoundAgent], home: str) -> list[str]:
     return lines
 
 
+def said(line: str) -> str:
+    """A line in the language of the terminal; what it is indented by stays."""
+    return line[: len(line) - len(line.lstrip())] + say(line.strip())
+
+
 def short(path: str, home: str) -> str:
     return "~" + path[len(home) :] if path == home or path.startswith(home + "/") else path
 
@@ -125,12 +132,12 @@ class Command(HubCommand):
         home, named = home_of(options["home"]), named_projects(options["paths"])
         found = find(options["home"], options["paths"])
         projects = projects_to_show(found, named if options["paths"] else [], home)
-        self.stdout.write("\n".join(lines_of(found, home)))
+        self.tell("\n".join(lines_of(found, home)))
         if not found and not projects:
             return None
-        self.stdout.write("\n".join(self.plan(found, projects, home)))
+        self.tell("\n".join(self.plan(found, projects, home)))
         if not (options["yes"] or self.agreed()):
-            return "Nothing was made."
+            return translated("Nothing was made.")
         with database():
             address = self.show(home, found, projects, options["space"])
         if address or options["no_start"]:
@@ -151,7 +158,7 @@ class Command(HubCommand):
         """One question. Without a terminal nobody can answer it."""
         if not sys.stdin.isatty():
             raise Invalid("Say --yes to show them, or --list to look only.")
-        self.stdout.write("Show them? [y/N] ", ending="")
+        self.stdout.write(translated("Show them? [y/N]") + " ", ending="")
         self.stdout.flush()
         return sys.stdin.readline().strip().lower() in ("y", "yes")
 
@@ -166,14 +173,14 @@ class Command(HubCommand):
         shown = contexts.show_laptop(HUB, home, found, projects, slug=slug, name=name)
         first_start.join(shown.space, accounts.hub_owner())
         for directory, why in shown.refused:
-            self.stderr.write(f"{printable(short(directory, home))} is not shown: {why}")
+            self.stderr.write(translated(f"{printable(short(directory, home))} is not shown: {why}"))
         for prefix, directory in shown.mounts:
-            self.stdout.write(f"{prefix} shows {short(directory, home)}")
+            self.tell(f"{prefix} shows {short(directory, home)}")
         if not is_running():
             return ""
         secret = accounts.make_sign_in_link(HUB, accounts.hub_owner(), leads_to=f"/s/{shown.space.slug}/contexts/")
         says = "Open" if settings.PUBLIC_URL else "At the address of the hub that runs, open"
-        return f"{says} {settings.PUBLIC_URL}/login/once/{secret}/"
+        return f"{translated(says)} {settings.PUBLIC_URL}/login/once/{secret}/"
 
     def start(self, options: dict[str, Any]) -> None:
         from memoryhub.management.commands.up import Command as Up  # it loads the servers

@@ -17,8 +17,10 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 from django.db import OperationalError, connection, connections
 
+from memoryhub import languages
 from memoryhub.domain import retrieval
 from memoryhub.errors import HubError, Invalid, Unavailable
+from memoryhub.languages import translated
 from memoryhub.management.base import HubCommand
 from memoryhub.server import datadir, postgres, processes, serve, static_files, supervise, work
 from memoryhub.server.migrate import migrate_if_needed, require_vector, set_role_defaults
@@ -58,7 +60,7 @@ class Command(HubCommand):
         processes.end_leftover_processes(data_dir)
         listener = serve.bind(options["host"], options["port"])
         if not (settings.DATABASE_URL or postgres.cluster_of(data_dir).exists()):
-            self.tell("First start: making the database …")
+            self.tell_progress("First start: making the database …")
         with database(data_dir) as using:
             migrate_if_needed()
             set_role_defaults()
@@ -75,10 +77,10 @@ class Command(HubCommand):
 
         return options["demo"] or (options["demo_at_first"] and (demo.exists() or not demo.was_deleted()))
 
-    def tell(self, text: str) -> None:
+    def tell_progress(self, text: str) -> None:
         """Prints progress, but only on a terminal."""
         if sys.stderr.isatty():
-            sys.stderr.write(f"{text}\n")
+            sys.stderr.write(f"{translated(text)}\n")
 
     def prepare_hub(self, directory: Path | None, *, demo: bool, opened: str | None, hold: bool) -> str:
         """Makes the first space, its owner and, if wanted, the demo; returns the path of the owner's sign-in link."""
@@ -89,12 +91,13 @@ class Command(HubCommand):
         shown, moved = first_start.prepare(directory)
         for line in (shown, moved):
             if line:
-                self.stdout.write(line)
+                self.tell(line)
         if hold:
             first_start.hold_changes_on_disk()
         for mount in health.mounts():
             if not mount.ok:
-                sys.stderr.write(f"The {mount.name} is passed over for now: {mount.says} {mount.mend}\n")
+                says = f"The {mount.name} is passed over for now: {mount.says} {mount.mend}"
+                sys.stderr.write(f"{translated(says)}\n")
         made = self.make_demo() if demo else ""
         slug = first_start.SLUG if directory else made or first_start.SLUG
         slug = spaces.get_by_slug(opened).slug if opened else slug
@@ -109,7 +112,7 @@ class Command(HubCommand):
         from memoryhub.domain import accounts, demo
 
         if not demo.exists():
-            self.tell("Making the demo …")
+            self.tell_progress("Making the demo …")
             connections.close_all()  # a fork must not share them
             supervise.run_in_child(lambda: demo.make(accounts.hub_owner()))
         return demo.make(accounts.hub_owner()).slug  # it exists by now: this only makes the owner a member
@@ -117,7 +120,8 @@ class Command(HubCommand):
     def allow(self, host: str) -> None:
         """Adds the address it listens on to ALLOWED_HOSTS."""
         if host in ("0.0.0.0", "::") and "ALLOWED_HOSTS" not in os.environ:  # noqa: S104
-            sys.stderr.write("Other machines are refused until ALLOWED_HOSTS names how they call this one.\n")
+            says = "Other machines are refused until ALLOWED_HOSTS names how they call this one."
+            sys.stderr.write(f"{translated(says)}\n")
         settings.ALLOWED_HOSTS.append(f"[{host}]" if ":" in host else host)
 
     def load(self) -> None:
@@ -137,7 +141,7 @@ class Command(HubCommand):
         listener.listen(serve.BACKLOG)
         ready = ReadinessCheck(host, number, partial(self.say_ready, f"http://{shown}:{number}{link}"))
         children = [
-            supervise.Child("web", partial(serve.run, listener, count, data_dir), vital=True),
+            supervise.Child("web", partial(web, listener, count, data_dir), vital=True),
             supervise.Child("background", partial(background, data_dir, listener)),
         ]
         supervisor = supervise.Supervisor(
@@ -152,8 +156,8 @@ class Command(HubCommand):
 
     def say_ready(self, url: str) -> None:
         with contextlib.suppress(BrokenPipeError):
-            self.stdout.write(f"memoryhub ready: {url}")
-            self.stdout.write("Press Ctrl-C to stop.")
+            self.tell(f"memoryhub ready: {url}")
+            self.tell("Press Ctrl-C to stop.")
             self.stdout.flush()
 
 
@@ -176,7 +180,13 @@ class ReadinessCheck:
         return True
 
 
+def web(listener: socket.socket, count: int, data_dir: Path) -> None:
+    languages.speak(settings.LANGUAGE_CODE)  # the language of the terminal is this process's alone
+    serve.run(listener, count, data_dir)
+
+
 def background(data_dir: Path, listener: socket.socket) -> None:
+    languages.speak(settings.LANGUAGE_CODE)
     listener.close()
     processes.write_note(data_dir)
     # No other hub can work on the embedded database, so jobs that are "running" there were left by a killed one.

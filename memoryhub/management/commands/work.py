@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
+
+from memoryhub import languages
 from memoryhub.management.base import HubCommand
 from memoryhub.server import work
 from memoryhub.server.migrate import set_role_defaults
@@ -13,5 +16,6 @@ class Command(HubCommand):
     help = "Run jobs, watchers and periodic work until Ctrl-C or SIGTERM. `memoryhub up` does this by itself."
 
     def run(self, **options: Any) -> None:
+        languages.speak(settings.LANGUAGE_CODE)  # what jobs store is English, whatever the terminal
         set_role_defaults()
         work.main(alone=False)

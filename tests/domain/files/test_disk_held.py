@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import time
+from datetime import timedelta
 
 import pytest
 from django.db import connection
@@ -339,15 +340,83 @@ def test_put_back_restores_a_deleted_file(space, root):
     assert [one.kind for one in waiting(space)] == ["delete"]
 
 
-def test_put_back_ends_after_three_rounds(space, root, mia):
+def test_a_file_that_is_fought_over_counts_after_three_rounds(space, root, mia):
+    notify.add_webhook(space, HUB, "https://hooks.example/x", events=["file.changed_on_disk"])
     hold(space, put_back=True)
-    for number in range(1, 6):
+    for number in range(1, 5):
         (root / "AGENTS.md").write_text(f"{ONE}round {number}\n")
+        expected = ONE if number <= 3 else f"{ONE}round 4\n"
+        assert read(space) == expected == (root / "AGENTS.md").read_text()
+    file = row(space)
+    assert file.applies_since and file.unreviewed_from == 1 and waiting(space) == []
+    rounds = [one.change["round"] for one in Proposal.objects.within(space).order_by("number")]
+    assert rounds == [1, 2, 3]
+    told = plain(WebhookNotice.objects.within(space).latest("pk").body)
+    assert (told["state"], told["stopped_holding"]) == ("applied", True)
+    (root / "AGENTS.md").write_text(f"{ONE}round 5\n")
+    assert read(space).endswith("round 5\n"), "from then on changes count"
+    (root / "AGENTS.md").write_text(INJECTED)
+    assert read(space).endswith("round 5\n"), "what always waits still does"
+    files.hold_again(space, mia, PATH)
+    with pytest.raises(Conflict):
+        files.hold_again(space, mia, PATH)
+    (root / "AGENTS.md").write_text(THREE)
+    assert read(space).endswith("round 5\n") and (root / "AGENTS.md").read_text() == read(space)
+
+
+@pytest.mark.parametrize("ends", ["take back", "the mount changes", "another mount is fought"])
+def test_what_holds_a_fought_file_again(space, root, mia, ends):
+    hold(space, put_back=True)
+    for number in range(1, 5):
+        (root / "AGENTS.md").write_text(f"{ONE}round {number}\n")
+        read(space)
+    (root / "other.md").write_text("held as ever\n")
+    assert read_or_nothing(space, "/memories/other.md") == "file_not_found", "other files of the mount are held"
+    if ends == "take back":
+        files.take_back(space, mia, PATH, row(space).revision)
         assert read(space) == ONE
-        assert ((root / "AGENTS.md").read_text() == ONE) == (number <= 3)
-    assert len(waiting(space)) == 1
-    proposals.reject(space, mia, waiting(space)[0].number, note="no")
-    assert (root / "AGENTS.md").read_text() == ONE
+    elif ends == "the mount changes":
+        hold(space)
+    assert (row(space).applies_since is None) == (ends != "another mount is fought")
+
+
+def test_rounds_that_lie_far_apart_are_no_fight(space, root):
+    hold(space, put_back=True)
+    for number in range(1, 7):
+        (root / "AGENTS.md").write_text(f"{ONE}round {number}\n")
+        assert read(space) == ONE == (root / "AGENTS.md").read_text()
+        File.objects.update(put_back_at=timezone.now() - timedelta(hours=2))
+    assert row(space).applies_since is None
+
+
+def test_how_long_a_text_stood_on_disk(space, root):
+    hold(space, put_back=True)
+    (root / "AGENTS.md").write_text(TWO)
+    time.sleep(0.3)
+    os.utime(root / "AGENTS.md", (5, 5))  # a program can set this time, not that of the inode
+    time.sleep(0.2)
+    read(space)
+    standing = proposals.standing_of(Proposal.objects.within(space).get())
+    assert standing.until and 0.15 <= standing.seconds < 60
+    hold(space)
+    (root / "AGENTS.md").write_text(THREE)
+    read(space)
+    still = proposals.standing_of(waiting(space)[-1])
+    assert still.until is None and still.seconds < 60
+
+
+def test_a_file_that_is_held_and_changes_all_the_time_fills_no_inbox(space, root, mia):
+    hold(space)
+    for number in range(40):
+        (root / "AGENTS.md").write_text(f"{ONE}line {number}\n")
+        assert read(space) == ONE
+    assert Proposal.objects.within(space).count() == 20
+    (one,) = waiting(space)
+    assert bytes(one.content).decode().endswith("line 39\n")
+    with pytest.raises(Conflict):
+        proposals.approve(space, mia, one.number, seen="0" * 64)
+    approve(space, mia, one.number)
+    assert read(space).endswith("line 39\n")
 
 
 def test_put_back_never_overwrites_a_secret(space, root, mia):

@@ -203,6 +203,7 @@ def test_a_tiny_disk_that_is_really_full(space, tmp_path):
         os.system(f"umount {tiny}")
 
 
+@pytest.mark.attack
 def test_a_competing_writer_loses_nothing_to_the_hub(space, root):
     """The writer replaces the file by exchange and looks at what it displaced: what was its own, it overwrote itself;
     what was not, the hub had replaced before, and that text must be in the history."""

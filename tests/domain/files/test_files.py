@@ -65,7 +65,7 @@ def test_a_save_is_read_back_with_its_revision(space, rk, hub):
     assert (found.content, found.revision, found.sha256) == (b"one\n", 1, revisions.sha_of(b"one\n"))
     assert (found.author_kind, found.author_name) == ("person", "rk")
     line = ActivityLine.objects.within(space).latest("id")
-    assert (line.verb, line.says, line.thing) == ("files.write", "made", PATH)
+    assert (line.verb, line.says, line.thing) == ("files.write", "created", PATH)
 
 
 def test_every_byte_survives(space, rk, hub):

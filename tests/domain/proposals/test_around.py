@@ -221,7 +221,9 @@ def test_the_digest_tells_reviewers_what_waits(space, forge, rk):
     assert letter.to == ["rk@example.org"]
     assert "1 proposal waits" in letter.subject
     assert "Call it uno" in letter.body and f"edits {PATH}" in letter.body
-    assert letter.body.endswith(f"Decide on them at /s/{space.slug}/proposals/ of your hub\nSilence never approves.")
+    assert letter.body.endswith(
+        f"Decide on them at /s/{space.slug}/proposals/ of your hub\nNothing is approved automatically."
+    )
     proposals.reject(space, rk, 1, note="no")
     daily_mail.send_daily_mails(Job(space_id=space.pk), lambda done, total: None)
     assert len(mail.outbox) == 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
@@ -16,17 +17,18 @@ from memoryhub import detectors
 from memoryhub.db import statements
 from memoryhub.detectors import Finding
 from memoryhub.detectors.secrets.in_bytes import MARKS
-from memoryhub.domain import notify, spaces
+from memoryhub.domain import activity, notify, spaces
 from memoryhub.domain.files import revisions
 from memoryhub.domain.files.disk import conflicts
 from memoryhub.domain.files.disk.marks import DiskText
 from memoryhub.domain.files.mounts import Place
-from memoryhub.models import File, Mount, OnDisk, Space
+from memoryhub.models import HUB, File, Mount, OnDisk, Space
 from memoryhub.stores import FilesystemStore
 from memoryhub.text.lines import is_text, text_of
 
 WAITS_WITH = ("secrets", "hidden", "injection", detectors.COST)  # the findings with which a change always waits
 MAX_PUT_BACKS = 3  # in a row without a decision: two programs that keep undoing each other would never end
+ROUNDS_WITHIN = timedelta(hours=1)  # a program that comes back later than this is not fighting
 MADE, CHANGED, DELETED = "made", "changed", "deleted"
 NEW_EVENT = "file.changed_on_disk"
 
@@ -45,10 +47,10 @@ SELECT on_disk, put_back, taken_in_at IS NOT NULL FROM memoryhub_mount WHERE spa
 """
 
 
-def handling_of(space: Space, mount: Mount) -> Handling:
-    """Read when something changed, and not with every look at a mount."""
+def handling_of(space: Space, mount: Mount, file: File | None = None) -> Handling:
+    """What the mount does, and with this file; read when something changed, and not with every look at a mount."""
     for on_disk, put_back, taken_in in statements.rows(HANDLING, [space.pk, mount.prefix]):
-        holds = on_disk == OnDisk.HOLD
+        holds = on_disk == OnDisk.HOLD and (file is None or file.applies_since is None)
         return Handling(holds, holds and put_back, taken_in)
     return Handling()
 
@@ -59,7 +61,7 @@ def exists(file: File) -> bool:
 
 def record_arrival(space: Space, file: File, place: Place, seen: DiskText | None, stat: list[int] | None) -> None:
     """Record what lies on disk and the hub does not know; None is a file that is gone. The row is locked."""
-    handling = handling_of(space, place.mount)
+    handling = handling_of(space, place.mount, file)
     if seen is None and not exists(file):
         release(space, file, "The file on disk is gone again.")
         file.written_sha256, file.disk_secrets, file.stat = "", [], None
@@ -68,10 +70,36 @@ def record_arrival(space: Space, file: File, place: Place, seen: DiskText | None
     # Not a change, but how a mount was when it was added; or a directory that another one took the place of.
     is_first_look = not handling.taken_in and file.written_revision is None
     found = [] if is_first_look else findings_in_arrival(space, file, seen)
-    if not is_first_look and (handling.holds or _has_to_wait(found)):
+    fights = handling.puts_back and _rounds(file) >= MAX_PUT_BACKS and not _has_to_wait(found)
+    if fights and not is_first_look:
+        _stop_holding(space, file)
+    if not is_first_look and not fights and (handling.holds or _has_to_wait(found)):
         _hold(space, file, seen, found, handling, stat)
     else:
         _let_count(space, file, seen, found, is_first_look=is_first_look)
+
+
+def _rounds(file: File) -> int:
+    """How often the file was put back in a row, and changed again each time."""
+    if file.put_back_at is None or timezone.now() - file.put_back_at > ROUNDS_WITHIN:
+        return 0
+    return file.put_backs
+
+
+STOPPED = (
+    "The file changed again each time it was put back; its changes on disk count now, until somebody holds it again."
+)
+
+
+def _stop_holding(space: Space, file: File) -> None:
+    """Lets changes of a file count though its mount holds them: a program changed it again after each round of putting back."""
+    spaces.send_event("disk_changed_again", space, file.path, STOPPED)
+    file.applies_since, file.put_backs, file.put_back_at = timezone.now(), 0, None
+    file.save(update_fields=["applies_since", "put_backs", "put_back_at"])
+    activity.record(
+        space, HUB, "files.stop_holding", "stopped holding", file.path, url=f"files{file.path}", path=file.path,
+        adds=f"changed again after it was put back {MAX_PUT_BACKS} times; its changes on disk count",
+    )  # fmt: skip
 
 
 def _has_to_wait(found: list[Finding]) -> bool:
@@ -125,7 +153,7 @@ def _let_count(space: Space, file: File, seen: DiskText | None, found: list[Find
     conflicts.record_conflict(space, file, seen, was_pending=was_pending)
     if not is_first_look:
         mark_unreviewed(file, before)
-        _notify(space, file, found, "applied")
+        _notify(space, file, found, "applied", stopped_holding=file.applies_since is not None)
 
 
 def mark_unreviewed(file: File, before: int) -> None:
@@ -143,14 +171,16 @@ def _hold(
 ) -> None:
     """Keep it as a proposal. What the hub hands out stays; with `puts_back` the disk returns to it as well."""
     held = DELETED if seen is None else CHANGED if exists(file) else MADE
-    number = propose(space, file, seen, found, held)
-    was_pending = bool(file.revision) and file.written_revision != file.revision
+    file.put_backs = _rounds(file)
     may_put_back = not file.disk_secrets and not (seen and seen.secrets) and file.put_backs < MAX_PUT_BACKS
+    goes_back = handling.puts_back and may_put_back
+    number = propose(space, file, seen, found, held, since=_since(stat), round=file.put_backs + 1 if goes_back else 0)
+    was_pending = bool(file.revision) and file.written_revision != file.revision
     file.held, file.held_proposal = held, number
     file.written_sha256, file.disk_secrets = (seen.digest, seen.secrets) if seen else ("", [])
     file.stat = stat
-    if handling.puts_back and may_put_back:
-        file.put_backs += 1
+    if goes_back:
+        file.put_backs, file.put_back_at = file.put_backs + 1, timezone.now()
         file.written_revision = None  # so that it is written
     elif not was_pending:
         file.written_revision = file.revision
@@ -159,16 +189,27 @@ def _hold(
 
 
 HELD_COLUMNS = [
-    "held", "held_proposal", "put_backs", "written_sha256", "written_revision", "disk_secrets", "stat",
+    "held", "held_proposal", "put_backs", "put_back_at", "written_sha256", "written_revision", "disk_secrets", "stat",
 ]  # fmt: skip
 
 
-def propose(space: Space, file: File, seen: DiskText | None, found: list[Finding], held: str) -> int:
-    """The number of the proposal that keeps this text; an earlier one for the file that still waits is outdated."""
+def _since(stat: list[int] | None) -> datetime:
+    """Since when the bytes of a stat lie there at least, by the time of their inode, which no program can set; of what was written
+    just now, and of a deletion, since now."""
+    now = timezone.now()
+    return min(now, datetime.fromtimestamp(stat[1] / 1e9, UTC)) if stat else now
+
+
+def propose(
+    space: Space, file: File, seen: DiskText | None, found: list[Finding], held: str, *, since: datetime | None = None,
+    round: int = 0,
+) -> int:  # fmt: skip
+    """The number of the proposal that keeps this text; an earlier one for the file that still waits is outdated. `round` counts
+    how often it was put back in a row with this change, 0 where it stays on disk."""
     return spaces.ask_event(
         "propose_from_disk", space, path=file.path, content=seen.text if seen else None, found=found, held=held,
         base=(file.revision, file.sha256) if exists(file) else (None, ""),
-        secrets=seen.secrets if seen else [],
+        secrets=seen.secrets if seen else [], since=since or timezone.now(), round=round,
     )  # fmt: skip
 
 
@@ -191,7 +232,7 @@ def forget_put_backs(file: File) -> None:
 
 def record_displaced(space: Space, file: File, place: Place, displaced: DiskText) -> bool:
     """Keep a text that a write displaced as a proposal, if it has to wait; the hub's text is on disk. Answers whether it does."""
-    handling = handling_of(space, place.mount)
+    handling = handling_of(space, place.mount, file)
     if not handling.taken_in and file.written_revision is None:
         return False
     found = findings_in_arrival(space, file, displaced)
@@ -209,12 +250,22 @@ def record_displaced(space: Space, file: File, place: Place, displaced: DiskText
     return True
 
 
-def _notify(space: Space, file: File, found: list[Finding], state: str, proposal: int | None = None) -> None:
+def _notify(
+    space: Space,
+    file: File,
+    found: list[Finding],
+    state: str,
+    proposal: int | None = None,
+    *,
+    stopped_holding: bool = False,
+) -> None:
     """The notice `file.changed_on_disk` for the webhooks that want it."""
     body: dict[str, Any] = {
         "space": space.slug, "path": file.path, "state": state, "proposal": proposal, "at": timezone.now().isoformat(),
         "revision": file.revision or None, "findings": sorted({one.code for one in found}),
         "url": notify.absolute_url(f"/s/{space.slug}/files{file.path}"),
+        "stopped_holding": stopped_holding,
     }  # fmt: skip
     waits = f" and waits in proposal {proposal}" if proposal else " and counts, not reviewed"
+    waits += "; the hub stopped holding it" if stopped_holding else ""
     notify.enqueue_notice(space, NEW_EVENT, body, says=f"{file.path} changed on disk{waits}")

@@ -4,6 +4,7 @@ approved text on disk."""
 from __future__ import annotations
 
 from django.db import transaction
+from django.db.models import OuterRef, Subquery
 
 from memoryhub.domain import activity, spaces
 from memoryhub.domain.accounts import require
@@ -13,7 +14,7 @@ from memoryhub.domain.files.disk.watch import scan, sync_path
 from memoryhub.domain.files.mounts import find_mount, mounts_of_space, place_in_mount
 from memoryhub.domain.files.mounts.resolve import Place
 from memoryhub.errors import Conflict, Invalid, NotFound, Stale
-from memoryhub.models import Actor, File, Mount, OnDisk, Space
+from memoryhub.models import Actor, File, Mount, OnDisk, Revision, Space
 
 WORDS = {
     (OnDisk.APPLY, False): "changes on disk count at once",
@@ -37,6 +38,8 @@ def change_on_disk(space: Space, actor: Actor, mount: Mount, on_disk: str, *, pu
     if (mount.on_disk, mount.put_back) != after:
         mount.on_disk, mount.put_back = after
         mount.save(update_fields=["on_disk", "put_back"])
+        fought = File.objects.within(space).filter(path__startswith=mount.prefix, applies_since__isnull=False)
+        fought.update(applies_since=None, put_backs=0, put_back_at=None)
         spaces.mark_setup(space)
         spaces.send_event("mounts_changed")
         activity.record(
@@ -54,9 +57,11 @@ def take_in_mount(space: Space, mount: Mount) -> int:
 
 
 def unreviewed(space: Space, limit: int = 200) -> list[File]:
-    """The files with changes on disk that count and that nobody looked at, newest first."""
+    """The files with changes on disk that count and that nobody looked at, newest first; `counts_since` is when the first of
+    them began to count."""
     found = File.objects.within(space).filter(unreviewed_from__isnull=False, thread_id="")
-    return list(found.order_by("-modified_at")[:limit])
+    first = Revision.objects.filter(file=OuterRef("pk"), number=OuterRef("unreviewed_from") + 1).values("created_at")
+    return list(found.annotate(counts_since=Subquery(first[:1])).order_by("-modified_at")[:limit])
 
 
 @transaction.atomic
@@ -98,7 +103,24 @@ def take_back(space: Space, actor: Actor, path: str, revision: int) -> File:
         write.restore(space, actor, path, before.number, reason=reason)
     elif arrivals.exists(file):
         write.delete(space, actor, path, reason=reason)
-    File.objects.filter(pk=file.pk).update(unreviewed_from=None)
+    File.objects.filter(pk=file.pk).update(unreviewed_from=None, applies_since=None, put_backs=0, put_back_at=None)
+    return file
+
+
+@transaction.atomic
+def hold_again(space: Space, actor: Actor, path: str) -> File:
+    """Hold changes on disk of a file again, after the hub stopped because a program changed it each time it was put back."""
+    require(actor, "decide")
+    file = File.objects.within(space).select_for_update().filter(path=path, thread_id="").first()
+    if file is None or file.applies_since is None:
+        raise Conflict(
+            f"Changes of “{path}” on disk are handled as its mount says already.", code="not_fought", path=path
+        )
+    file.applies_since, file.put_backs, file.put_back_at = None, 0, None
+    file.save(update_fields=["applies_since", "put_backs", "put_back_at"])
+    activity.record(
+        space, actor, "files.hold_again", "holds changes on disk again of", path, url=f"files{path}", path=path
+    )
     return file
 
 
@@ -125,7 +147,7 @@ def keep_approved(space: Space, path: str) -> None:
     if file is None or mount is None:
         return
     arrivals.forget_put_backs(file)
-    if file.held and not file.disk_secrets and arrivals.handling_of(space, mount).puts_back:
+    if file.held and not file.disk_secrets and arrivals.handling_of(space, mount, file).puts_back:
         _write_later(space, file, place_in_mount(mount, path))
 
 

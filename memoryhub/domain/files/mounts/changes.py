@@ -208,7 +208,7 @@ def remove_mount(space: Space, actor: Actor, mount: Mount) -> None:
     _note_views(space)
     spaces.mark_setup(space)
     spaces.send_event("mounts_changed")
-    activity.record(space, actor, "mounts.remove", "took away the mount", prefix, url="mounts/")
+    activity.record(space, actor, "mounts.remove", "removed the mount", prefix, url="mounts/")
 
 
 def _note_views(space: Space) -> None:

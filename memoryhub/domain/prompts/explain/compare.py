@@ -180,7 +180,7 @@ def revision_causes(space: Space, touched: set[str], between: dict[str, Any]) ->
 def describe_revision(row: Revision) -> str:
     if row.proposal:
         return f"proposal {row.proposal} was approved" + (f" by {row.approver_name}" if row.approver_name else "")
-    return {"delete": "deleted it", "restore": "restored it", "move": "moved it", "create": "made it"}.get(
+    return {"delete": "deleted it", "restore": "restored it", "move": "moved it", "create": "created it"}.get(
         row.kind, "changed it"
     )
 
@@ -192,7 +192,7 @@ def settings_causes(agent: Agent, between: dict[str, Any]) -> list[Cause]:
     values, found = (earlier.values if earlier else None), []
     for row in mine.filter(**between).order_by("pk")[:MAX_CAUSES]:
         changed = [word for key, word in SETTINGS.items() if values and values.get(key) != row.values.get(key)]
-        says = "changed " + ", ".join(changed) if changed else "made the agent"
+        says = "changed " + ", ".join(changed) if changed else "created the agent"
         found.append(Cause(row.created_at, "settings", says, row.actor_kind, row.actor_name))
         values = row.values
     return found

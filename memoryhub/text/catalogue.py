@@ -1,0 +1,108 @@
+"""A compiled catalogue of sentences, looked into without gettext functions around the sentence: also what an f-string made is
+found, by the pattern of its sentence. It needs no Django, since some commands run without."""
+
+from __future__ import annotations
+
+import gettext
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import re2
+
+FOLDER = Path(__file__).parent.parent / "locale"
+PLACEHOLDER = re.compile(r"%\((\w+)\)[sd]")
+LONGEST = 2000  # characters: no sentence of the hub is longer, texts of agents are
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A sentence with places for values, and how to find them in a text."""
+
+    msgid: str
+    literals: tuple[str, ...]  # its pieces between values
+    names: tuple[str, ...]
+
+    @property
+    def letters(self) -> int:
+        """How many letters of its own the sentence has."""
+        return sum(char.isalpha() for literal in self.literals for char in literal)
+
+    def is_telling(self) -> bool:
+        """Whether it is known by its own words: `%(first)s and %(last)s` would fit what anybody wrote."""
+        return self.letters > 4 or bool(re.match(r"[^\W\d_]{2}", self.literals[0]))
+
+    @cached_property
+    def longest(self) -> str:
+        return max(self.literals, key=len)
+
+    @cached_property
+    def expression(self) -> Any:
+        return re2.compile("(?s)" + "".join(expression_parts(self.literals, self.names)))
+
+    def values_in(self, text: str) -> dict[str, str] | None:
+        # Most sentences are ruled out by their longest piece; only few have their expression ever made.
+        found = self.expression.fullmatch(text) if self.longest in text else None
+        return found.groupdict() if found else None
+
+
+class Catalogue:
+    """What sentences are in another language, by their English; those with values have `%(name)s` in their place."""
+
+    def __init__(self, messages: Mapping[str, str]) -> None:
+        self.messages = messages
+        made = [pattern_of(msgid) for msgid in messages if PLACEHOLDER.search(msgid)]
+        telling = [one for one in made if one.is_telling()]
+        # Those with the most words of their own first.
+        self.patterns = sorted(telling, key=lambda one: -sum(map(len, one.literals)))
+        self.translated = lru_cache(maxsize=4096)(self._translated)
+
+    def _translated(self, text: str) -> str:
+        """The text in the language of the catalogue; as it is where the catalogue does not have all of it."""
+        if not text or len(text) > LONGEST:
+            return text
+        if (whole := self.sentence(text)) is not None:
+            return whole
+        parts = re.split(r"(?<=[.!?])\s+", text)
+        each = [self.sentence(part) for part in parts]
+        return "".join(part for part in each if part) if len(parts) > 1 and all(each) else text
+
+    def sentence(self, text: str) -> str | None:
+        """The translation of one sentence, or None."""
+        known = self.messages
+        # A sentence that follows a colon elsewhere may begin with a small letter.
+        if found := known.get(text) or known.get(text.replace("%", "%%")) or known.get(text[:1].lower() + text[1:]):
+            return found
+        for pattern in self.patterns:
+            if (values := pattern.values_in(text)) is not None:
+                return self.messages[pattern.msgid] % {name: self.part(value) for name, value in values.items()}
+        return None
+
+    def part(self, value: str) -> str:
+        """A value of a sentence: where it has several words, it may be a part that the hub put in, such as a reason."""
+        return (self.sentence(value) or value) if " " in value else value
+
+
+def pattern_of(msgid: str) -> Pattern:
+    pieces = PLACEHOLDER.split(msgid)  # text, name, text, name, …, text
+    return Pattern(msgid, tuple(piece.replace("%%", "%") for piece in pieces[::2]), tuple(pieces[1::2]))
+
+
+def expression_parts(texts: Iterable[str], names: Iterable[str]) -> Iterable[str]:
+    seen: set[str] = set()
+    for text, name in zip(texts, [*names, ""], strict=True):
+        yield re2.escape(text)
+        if name:
+            yield f"(?P<{name}>.+?)" if name not in seen else "(?:.+?)"
+            seen.add(name)
+
+
+@lru_cache(maxsize=8)
+def load(locale: str) -> Catalogue:
+    """The hub's catalogue of a locale such as `zh_Hans`, read once; an empty one where there is none."""
+    found = getattr(gettext.translation("django", FOLDER, [locale], fallback=True), "_catalog", {})
+    singular = {key if isinstance(key, str) else key[0]: text for key, text in found.items() if text}
+    return Catalogue({key: text for key, text in singular.items() if key and "\x04" not in key})
