@@ -51,7 +51,7 @@ _TOLD_BY_TEXT = bounded(
 _COMPLIES = bounded(r"[^.;\n]{0,60}?(?<!not\s)\b(?:comply|obey|do\s+(?:so|it|that)|agree)\b")
 _SERIES = bounded(r"[^.;\n]{0,60}?,?\s{1,40}n?or\b")
 
-_BREAK = bounded(r"[.!?;:。！？；](?=[\s*\"'`)]|$)|\n[ \t]*(?:\n|[-*+>#|•]|\d+[.)])|\n(?=[ \t]*```)")
+_BREAK = bounded(r"[.!?;:。！？；](?=[\s*\"'`)]|$)|\n[ \t]*(?:\n|[-*+>#|•]|\d+[.)])|\n(?=[ \t]*```)|\][ \t]*\n")
 _MAX_SENTENCE = 240
 
 _ATTACK = bounded(

@@ -20,9 +20,7 @@ _CURL = rf"\b(?:curl|wget)\b(?:(?:[^\n]|\\\n){{0,200}}?{_BODY}(?:[^\n]|\\\n){{0,
 _CALLS_OUT = rf"(?:{_CURL}|\b(?:requests|httpx|axios)\.(?:post|put)\(\s{{0,12}}f?(?:[\"'`]{AWAY}|\w+,)|\bfetch\(\s{{0,12}}[\"'`]{AWAY}[^)]{{0,80}}post|\bscp\s[^\n]{{0,80}}@[\w.-]+:|\|\s{{0,3}}(?:nc|ncat)\s+[\w-]+\.[\w.-]+\s+\d)"
 _PIECE = r"[\s\S]{0,500}?"
 _FOR_ALL = r"(?:always|whenever|every\s+time|each\s+time|from\s+now\s+on|(?:in|to|for|of)\s+(?:all|every|any)\s+(?:future\s+)?\w+|at\s+the\s+(?:start|end|beginning)\s+of\s+(?:each|every|any|all)|(?:before|after)\s+(?:any|each|every|completing|finishing)|when(?:ever)?\s+(?:the\s+)?(?:users?|customers?|someone|anyone|people|asked|discussing|generating|summari[sz]ing)|starting\s+from|all\s+\w+\s+(?:should|must))"
-_TO_PEOPLE = (
-    r"\b(?:responses?|repl(?:y|ies)|answers?|summar\w{1,6}|users?|customers?|conversations?|e?mails|code\s+review)\b"
-)
+_TO_PEOPLE = r"\b(?:responses?|repl(?:y|ies)|answers?|summar\w{1,6}|users?|customers?|conversations?|e?mails|asked|code\s+review)\b"
 _SO_FAR = r"(?:[^.\n]|\.(?=\S)|\n(?=[ \t]*[\w\"'(])){0,160}?"
 _ANY_HOST = r"(?:[\w-]{1,40}\.){1,4}(?:com|net|org|io|dev|app|co|ai|xyz|info|site|online|cloud|me|biz|tech|top|ru|cn|cc|to|link|click|live|pro|internal)\b(?!\()"
 _MAIL = r"(?<![\w.+-])[\w.+-]{1,64}@(?!example\.|company\.|domain\.)[\w-]{1,64}\.[a-z]{2,}"
@@ -72,8 +70,8 @@ SIGNS: tuple[Sign, ...] = (
     sign("steers", "^always whenev when every each from to in for of at before after start all",
          rf"\b(?={_FOR_ALL}\b)(?=[\s\S]{{0,320}}?{_TO_PEOPLE}){_FOR_ALL}\b{_SO_FAR}\b(?:include|append|add|insert|mention|cite|contact(?:ing)?|suggest|direct|refer|point|recommend(?:ing)?|remind|tell|offer|say)\b(?:\s+(?!{HOME}){_ANY_HOST}|{_SO_FAR}(?:(?!{HOME})(?:{_ELSEWHERE}|{_MAIL})|(?:[\"'“‘]|\b(?:at|visit|to|contact|link)\s+)(?:[^\"'”’\n]{{0,40}}\s)?(?!{HOME}){_ANY_HOST}))",
          "it puts an address into answers", needs=plain(r"://|@\w|\.(?:com|net|org|io|dev|app|co|ai|xyz|info|site|online|cloud|me|biz|tech|top|ru|cn|cc|to|link|click|live|pro|internal)"), beyond=500),
-    sign("sends", "^should shall must will always automatic also / save log submit record archive store track report post send telemetry analytics",
-         rf"\b(?:should|shall|must|will|always|automatically)\b{_SO_FAR}\b(?:saved?|saving|log|logg(?:ed|ing)|submit(?:ted)?|record(?:ed)?|archive[ds]?|track(?:ed)?|report(?:s|ed)?|posted|sends?|sent|forwards?|uploads?)\b(?=[^.]{{0,240}}?{_PERSONAL}){_SO_FAR}\b(?:to|at|via|with)\b[^.\n]{{0,60}}?{_ELSEWHERE}",
+    sign("sends", "^should shall must will always automatic also / save log submit record archive store track report post send telemetry analytics transmit forward upload",
+         rf"\b(?:should|shall|must|will|always|automatically)\b(?=[\s\S]{{0,320}}?{_PERSONAL}){_SO_FAR}\b(?:saved?|saving|log|logg(?:ed|ing)|submit(?:ted)?|record(?:ed)?|archive[ds]?|track(?:ed)?|report(?:s|ed)?|posted|sends?|sent|forward(?:s|ed)?|upload(?:s|ed)?|transmit(?:s|ted)?)\b{_SO_FAR}\b(?:to|at|via|with)\b[^.\n]{{0,60}}?{_ELSEWHERE}",
          "it sends data or traffic to an address", needs=plain("://"), beyond=400),
     sign("sends", "forward log post report send share stream submit upload ^ metric telemetry calendar prompt context conversation training code content / send forward submit post upload share log report stream",
          rf"\b(?:send|forward|submit|post|upload|share|log|report|stream)\s+(?:(?:the|all|any|each|every|full|complete|entire|your|its|their|user'?s?)\s+){{0,4}}(?:\w+\s+){{0,2}}?(?:metrics|telemetry|calendars?|prompts?|context|conversations?|contents?|training\s+\w+)\b[^.\n]{{0,40}}?\b(?:to|via|at)\b[^.\n]{{0,60}}?{_ELSEWHERE}",
@@ -90,6 +88,12 @@ SIGNS: tuple[Sign, ...] = (
     sign("destroys", "^after before whenev when once always upon / delete remove purge wipe erase clean clear / file version event email mail message record backup log quarter paragraph entry entries history trace",
          r"\b(?:after|whenever|when|once|before|upon)\s+(?:\w+ing\b|any\b|each\b|every\b|you\s+finish)[^.;\n]{0,120}?,?\s(?:\w+\s+){0,8}?(?:delete|remove|purge|wipe|erase|clear)\s+(?:(?:all|any|every|older|other|outdated|previous|original)\s+){1,3}(?:the\s+)?(?!temp|tmp|test|build|cache|generated|unused|debug|stale|dead|artifact|mock|console|import)(?:\w+\s+){0,2}?(?:files|versions|events|e?mails|messages|records|backups|logs|quarters|paragraphs|entries|history|traces)\b",
          "it deletes or overwrites, again and again"),
+    sign("sends", "^url uri endpoint host server addr target dest / b64decode atob fromhex buffer base64 bytes",
+         r"\b(?:url|uri|endpoint|host|server|addr(?:ess)?|target|dest(?:ination)?)\s?=\s?(?:base64\.)?(?:b64decode|atob|bytes\.fromhex|buffer\.from)\s?\(",
+         "it sends data or traffic to an address"),
+    sign("steers", "^is never / only recommend suggest / brand vendor supplier manufacturer provider partner it them",
+         r"\bis\s+the\s+only\s+(?:(?:approved|trusted|authori[sz]ed|acceptable)\s+(?:\w+\s+)?(?:provider|partner|brand|vendor|supplier)|brand|vendor|supplier|manufacturer)\b|\bnever\s+(?:recommend|suggest)\s+(?:it|them)\b",
+         "it steers recommendations to somebody's gain"),
     sign("hides", "style display visibility opacity font",
          r"<\w{1,10}\s[^>]{0,200}style\s?=\s?[\"'][^\"']{0,200}(?:display:\s?none|visibility:\s?hidden|font-size:\s?0|opacity:\s?0(?![.\d]))[^\"']{0,200}[\"'][^>]{0,100}>\s{0,40}(?:\w[\w'’,-]*\s+){5}",
          "it hides words from people who look at it"),
