@@ -30,12 +30,12 @@ _NEAR = 80
 
 _FORBIDS = bounded(
     r"\b(?:never|no|nobody|without|not|don't|mustn't|cannot|can't|shouldn't|avoid\w*|forbid\w*|prohibit\w*|refus\w*|reject\w*|block\w*|prevent\w*|against|instead\s+of|"
-    r"rather\s+than|no\s+longer|tempt\w*|reach(?:es|ing)?\s+for|detect\w*|flags?|warn\w*|fails?\s+(?:if|when)|error\s+(?:if|when)|which|that\s+(?:can|could|may|might|would))\b[^.;:\n]{0,60}$",
+    r"rather\s+than|no\s+longer|kein\w{0,2}|nicht|niemals|jamais|pas\s+de|nunca|jamás|никогда|нельзя|nor|opt\s+out|bypass\s+sparingly|lets?\s+(?:an?|the)\s+\w+|tempt\w*|reach(?:es|ing)?\s+for|detect\w*|flags?|warn\w*|fails?\s+(?:if|when)|error\s+(?:if|when)|which|that\s+(?:can|could|may|might|would))\b[^.;:\n]{0,60}$",
     reach=200,
 )
 _DENIED = bounded(
     r"[^.\n]{0,40}?\b(?:is|are)\s+(?:never|not|forbidden|prohibited|disallowed|banned|blocked|dangerous|unsafe|insecure|wrong|an?\s+(?:risk|smell|anti-?pattern|bug|vulnerability))\b|[^.\n]{0,20}\b(?:bypass|attempts?)\b|"
-    r"\s+(?:exposes?|reduces?|increases?|risks?|leaves|breaks?|opens|means)\b|[^.\n]{0,40}\(not\s+recommended"
+    r"[^.\n]{0,12}\bonly\s+(?:when|if|with|on)\b|[^.\n]{0,16}(?:禁止|不可|しない|使わない|verboten|interdit|prohibido)|\s+(?:exposes?|reduces?|increases?|risks?|leaves|breaks?|opens|means)\b|[^.\n]{0,40}\(not\s+recommended"
 )
 _WARNS = bounded(
     r"\b(?:attack(?:s|ers?)?|vulnerab\w+|exploit\w*|malicious|anti-?patterns?|red\s+flags?|wrong|bad|unsafe|insecure\s+(?:code|example)|why\s+blocked|blocked|impact|never|don't|do\s+not|avoid)\b[*_`]{0,3}\s?:|❌|✗|🚫|⛔|"
@@ -60,6 +60,8 @@ _INSTALLERS = bounded(
 """Where widely used programs are installed from; what else comes from there has been looked at by others."""
 
 
+_OF_GIT = bounded(r"\b(?:commits?|push|rebase|merge|git|hooks?)\b|\b(?:use|using|add|pass|run|append)\s+[`\"'*]{0,3}$")
+"""Other programs have an option of this name, too."""
 _OWN_HOSTS = bounded(
     r"localhost|127\.0\.|0\.0\.0\.0|(?:github|gitlab|gitee)\.com|npmjs\.(?:com|org)|pypi\.org|(?:mirrors\.)?(?:aliyun|tuna\.tsinghua|ustc)\.(?:com|edu)|\bexample\.(?:com|org)|\b(?:socket|draw)\.io"
 )
@@ -151,6 +153,8 @@ def _is_told(sign: Sign, lines: Lines, start: int, end: int) -> bool:
         return True
     if sign.is_order and not _ORDERS.search(before):
         return True
+    if text.startswith("--no-verify", start) and not _OF_GIT.search(before):
+        return True
     if sign.kind == "runs" and _INSTALLERS.search(text, start, end + 80):
         return True
     if sign.kind == "runs" and _CODE_HOSTS.search(text, start, end + 80) and _is_in_code(lines, start):
@@ -160,9 +164,16 @@ def _is_told(sign: Sign, lines: Lines, start: int, end: int) -> bool:
     is_piped = sign.kind == "runs" and before.endswith("| ")
     if (_OPTION_BEFORE.search(before) and not is_piped) or (sign.is_order and _is_name(text, start, end)):
         return True
+    if _is_title_of_link(text, start, end):
+        return True
     if _REPORTED.search(before):
         return False
     return describes_option(text, start, True) or is_mention(text, start, end)
+
+
+def _is_title_of_link(text: str, start: int, end: int) -> bool:
+    """`[Upload files to S3](https://…)`: a title and where it leads."""
+    return text[start - 1 : start] == "[" and "](" in text[start:end] and start > 0
 
 
 def _is_name(text: str, start: int, end: int) -> bool:

@@ -15,8 +15,8 @@ _PRIVATE_FILE = (
     r"\bid_(?:rsa|ed25519|ecdsa)\b|/etc/(?:passwd|shadow)\b|\blogin\.keychain|\.aws/credentials|(?<![\w.])\.env(?:\.(?:local|production|prod|staging))?\b(?!\.))"
 )
 _ENVIRONMENT = r"(?:dict\(os\.environ\)|os\.environ\.copy\(\)|(?:json\.dumps|str|repr)\(\s?(?:dict\()?os\.environ\b|json\.stringify\(process\.env\)|\$\(\s?(?:env|printenv)\s?[|)]|(?<![\w.-])(?:env|printenv)\s{0,3}(?:\||>))"
-_BODY = r"(?:-d|-f|-t|--data[\w-]{0,12}|--form|--upload-file|--post-(?:data|file))[\s=]"
-_CURL = rf"\b(?:curl|wget)\b(?:(?:[^\n]|\\\n){{0,200}}?{_BODY}(?:[^\n]|\\\n){{0,200}}?{AWAY}|(?:[^\n]|\\\n){{0,200}}?{AWAY}[^\s]{{1,120}}(?:[^\n]|\\\n){{0,200}}?{_BODY})"
+_BODY = r"(?:-d|-f|-t|--data[\w-]{0,12}|--form|--upload-file|--post-(?:data|file)|--body-(?:data|file))[\s=]"
+_CURL = rf"\b(?:curl|wget)\b(?:(?:[^\n]|\\\n){{0,200}}?{_BODY}(?:[^\n]|\\\n){{0,500}}?{AWAY}|(?:[^\n]|\\\n){{0,200}}?{AWAY}[^\s]{{1,120}}(?:[^\n]|\\\n){{0,200}}?{_BODY})"
 _CALLS_OUT = rf"(?:{_CURL}|\b(?:requests|httpx|axios)\.(?:post|put)\(\s{{0,12}}f?(?:[\"'`]{AWAY}|\w+,)|\bfetch\(\s{{0,12}}[\"'`]{AWAY}[^)]{{0,80}}post|\bscp\s[^\n]{{0,80}}@[\w.-]+:|\|\s{{0,3}}(?:nc|ncat)\s+[\w-]+\.[\w.-]+\s+\d)"
 _PIECE = r"[\s\S]{0,500}?"
 _FOR_ALL = r"(?:always|whenever|every\s+time|each\s+time|from\s+now\s+on|(?:in|to|for|of)\s+(?:all|every|any)\s+(?:future\s+)?\w+|at\s+the\s+(?:start|end|beginning)\s+of\s+(?:each|every|any|all)|(?:before|after)\s+(?:any|each|every|completing|finishing)|when(?:ever)?\s+(?:the\s+)?(?:users?|customers?|someone|anyone|people|asked|discussing|generating|summari[sz]ing)|starting\s+from|all\s+\w+\s+(?:should|must))"
@@ -32,7 +32,7 @@ SIGNS: tuple[Sign, ...] = (
          rf"\b(?:cat|cp|tar|zip|base64|grep|find|head|read(?:ing|s|file(?:sync)?)?|open|collect\w{{0,3}}|copy|copies|gather\w{{0,3}}|contents?\s+of|glob|scan)\b(?:[^\n.]|\.(?=\S)|\n){{0,160}}?{_PRIVATE_FILE}(?![^\n]{{0,60}}(?:gitignore|\bnever\b|\bnot\b)){_PIECE}{_CALLS_OUT}",
          "it sends data or traffic to an address", needs=plain(r"://|scp |nc"), beyond=900),
     sign("sends", "^curl wget requests httpx axios fetch",
-         rf"\b(?:curl|wget)\b(?=(?:[^\n]|\\\n){{0,300}}{AWAY})(?:[^\n]|\\\n){{0,400}}?(?:@[^\s\"']{{0,60}}(?:backup|config|\benv|ssh|cred|secret|dump|token|key|history|passw|sess|cookie)|\$\((?:whoami|hostname|uname|printenv|env|history|base64|cat)\b)|\b(?:requests|httpx|axios)\.(?:post|put)\(\s{{0,12}}f?[\"'`]{AWAY}[^)]{{0,160}}?\b(?:json|data|files)\s?=[^)]{{0,160}}?(?:environ|process\.env|hostname|getpass|getuser|/\.ssh|/etc/|env_data|secrets)",
+         rf"\b(?:curl|wget)\b(?=(?:[^\n]|\\\n){{0,600}}{AWAY})(?:[^\n]|\\\n){{0,500}}?(?:@[^\s\"']{{0,60}}(?:backup|config|\benv|ssh|cred|secret|dump|token|key|history|passw|sess|cookie)|\$\((?:whoami|hostname|uname|printenv|env|history|base64|cat|echo\s+[\"']?\$\w)\b)|\b(?:requests|httpx|axios)\.(?:post|put)\(\s{{0,12}}f?[\"'`]{AWAY}[^)]{{0,160}}?\b(?:json|data|files)\s?=[^)]{{0,160}}?(?:environ|process\.env|hostname|getpass|getuser|/\.ssh|/etc/|env_data|secrets)",
          "it sends data or traffic to an address", needs=plain("://"), beyond=500),
     sign("sends", "environ env printenv stringify",
          rf"{_ENVIRONMENT}{_PIECE}{_CALLS_OUT}",
@@ -52,8 +52,8 @@ SIGNS: tuple[Sign, ...] = (
     sign("destroys", "rm history unset histfile histsize auditctl systemctl preference csrutil wevtutil truncate var",
          r"\brm\s+-\w{1,4}\s+(?:\S{1,40}\s+)?/var/log\b|\bhistory\s+-c\b|\bunset\s+histfile\b|\bhist(?:size|filesize)=0|\bhistfile=/dev/null|\bauditctl\s+-(?:d|e\s+0)|\bsystemctl\s+(?:stop|disable|mask)\s+(?:auditd|falco|osquery\w*|clamav\S*|firewalld|apparmor|wazuh\S*|rsyslog|syslog\S*)|set-mppreference\s+-disable\w+|\bcsrutil\s+disable|\bwevtutil\s+cl\b|(?:>|truncate\s+-s\s?0)\s{0,2}/var/log/\S+",
          "it deletes or overwrites, again and again"),
-    sign("loosens", "permission allow bypass approve mcp default settings trust auto enableallproject alwaysallow autoapprove defaultmode",
-         r"[\"']?defaultmode[\"']?\s?[:=]\s?[\"']?bypasspermissions|[\"']?enableallprojectmcpservers[\"']?\s?:\s?true|[\"'](?:always_?allow|auto_?approve|allow(?:ed)?_?tools)[\"']\s?:\s?(?:true|\[\s?[\"']\*[\"'])|[\"']allow[\"']\s?:\s?\[\s?[\"'](?:\*|bash\(\*?\)|bash\(\*:\*\))[\"']",
+    sign("loosens", "confirm enforcement skip allow_all permission allow bypass approve mcp default settings trust auto enableallproject alwaysallow autoapprove defaultmode",
+         r"[\"']defaultmode[\"']\s?:\s?[\"']bypasspermissions|\b(?:allow_all_\w{1,20}|skip_confirmations?|skip_permissions?)[\"']?\s?[:=]\s?true|\btrust[-_]mode[\"']?\s?[:=]\s?[\"']?(?:permissive|full)|\bconfirmations?[\"']?\s?[:=]\s?[\"']?(?:disabled|off|none)\b|(?<![a-z])enforcement[\"']?\s?[:=]\s?[\"']?(?:log_only|disabled|off|permissive|none)\b|[\"']?enableallprojectmcpservers[\"']?\s?:\s?true|[\"'](?:always_?allow|auto_?approve|allow(?:ed)?_?tools)[\"']\s?:\s?(?:true|\[\s?[\"']\*[\"'])|[\"']allow[\"']\s?:\s?\[\s?[\"'](?:\*|bash\(\*?\)|bash\(\*:\*\))[\"']",
          "it loosens a check"),
     sign("loosens", "^print log echo display dump expose / token secret password key cred / log logs console output stdout repl response answer summar commit comment",
          r"\b(?:print|log|echo|display|dump|expose)\s+(?:out\s+)?(?:the\s+|all\s+|any\s+|full\s+|raw\s+|your\s+|their\s+)?(?:[\w-]{0,30}[_ -])?(?:tokens?|secrets?|passwords?|api[_ -]?keys?|credentials?)\s+(?:to|in|into)\s+(?:the\s+|your\s+|all\s+|each\s+|every\s+)?(?:\w+\s+)?(?:logs?|console|output|stdout|repl(?:y|ies)|responses?|answers?|summar(?:y|ies)|commit\s+messages?|comments?)\b",
@@ -94,6 +94,36 @@ SIGNS: tuple[Sign, ...] = (
     sign("steers", "^is never / only recommend suggest / brand vendor supplier manufacturer provider partner it them",
          r"\bis\s+the\s+only\s+(?:(?:approved|trusted|authori[sz]ed|acceptable)\s+(?:\w+\s+)?(?:provider|partner|brand|vendor|supplier)|brand|vendor|supplier|manufacturer)\b|\bnever\s+(?:recommend|suggest)\s+(?:it|them)\b",
          "it steers recommendations to somebody's gain"),
+    sign("reads", "^read reading reads extract open parse cat collect copy dump catalog scan gather / ssh aws gnup netr git conf cred etc shad chrom moz login key4 keych wallet id azur kube docker",
+         r"\b(?:read|reads|reading|extract|open|parse|cat|collect|copy|dump|catalog|scan|gather)\b(?:[^.\n]|\.(?=\S)){0,80}?(?:~/\.ssh/(?:id_\w+|\W|$)|\bid_(?:rsa|ed25519|ecdsa|dsa)\b|~/\.aws/credentials|~/\.gnupg/private|~/\.(?:netrc|git-credentials|pgpass)\b|~/\.config/gcloud/\S{0,40}credentials|~/\.azure/\S{0,20}tokens|/etc/shadow\b|/default/(?:login\s+data|cookies)\b|\blogins\.json|\bkey4\.db|\blogin\.keychain|\bwallet\.dat)(?!\.pub|\w*\.pub)",
+         "it reads keys and passwords of the machine", is_order=True),
+    sign("runs", "^call calling calls / with / must require requir always should first also note tip important standard instead automatic",
+         r"\bcall(?:ing|s)?\s+[`\"']?[a-z]{2,20}(?:_[a-z]{2,20}){1,4}[`\"']?(?:\(\)|\s+tool|\s+call)?\s+with\s+[`\"']?\w{2,30}\s?=\s?['\"\[<\d]",
+         "it takes orders from outside"),
+    sign("steers", "^update overwrite modify edit call calling execute store write plant save remember note record add / memor update_memory",
+         r"\b(?:overwrite|modify|edit)\s+(?:your|the\s+agent'?s?)\s+memory\b|\bupdate\s+your\s+memory\s+(?:accordingly|to\s+(?:include|remember|say|state))\b|\b(?:call(?:ing)?|execute|use)\s+(?:the\s+)?[`\"'<]{0,8}(?:code>)?(?:update|save|store|write|add)_(?:to_)?memor(?:y|ies)\b|\boverwrite\s+the\s+memory\.md\b|\b(?:store|write|save|plant|add|record)\s+(?:this\s+)?(?:(?:in|to|into)\s+(?:your\s+)?(?:permanent\s+|long-term\s+)?memory\s?:|an?\s+(?:hidden\s+(?:memory\s+)?rule|logic\s+bomb)\b)",
+         "it claims to stand above other memory", is_order=True),
+    sign("steers", "^real true actual you previous user owner administrator treat treated must allowed_domains allowed / purpose agree confirm promis granted given system-level system overrid includ access",
+         r"\b(?:real|true|actual)\s+purpose\s+is\b|\byou\s+(?:have\s+)?(?:already\s+)?(?:agreed\s+to|confirmed\s+that|promised\s+to)\b|\b(?:user|owner|administrator)\s+has\s+(?:granted|given)\s+(?:\w+\s+){0,2}(?:full|unrestricted|complete|admin(?:istrator)?)\s+(?:\w+\s+)?(?:access|permissions?|rights)\b|\btreated?\s+as\s+system[-\s]level\b|\bmust\s+not\s+be\s+overridden\s+by\s+(?:\w+[-\s]){0,3}?users?\b|\ballowed_domains\b[^.\n]{0,60}\binclude\b",
+         "it claims to stand above other memory"),
+    sign("steers", "always when whenev every all / referral affiliate",
+         r"\b(?:always|whenever|when|every|all)\b[^.\n]{0,100}\b(?:referral|affiliate)\s+(?:link|page|code|tag|id|url)s?\b",
+         "it puts an address into answers"),
+    sign("sends", "^always must / use route send / endpoint link url host proxy server account wallet gateway / http https",
+         rf"\b(?:always|must)\s+(?:always\s+)?(?:use|route|send)\b[^.\n]{{0,60}}?\b(?:endpoint|link|url|host|proxy|server|gateway)\b[^.\n]{{0,30}}?{_ELSEWHERE}[^\n]{{0,80}}?\bfor\s+(?:all|every|any)\b",
+         "it sends data or traffic to an address", needs=plain("://")),
+    sign("sends", "^exfiltrat synchron sync export send post upload forward / knowledge memor metadata convers data channel message everyth inbox",
+         rf"\bexfiltrat\w+\b[^.\n]{{0,80}}\bto\b|\b(?:synchroni[sz]e|sync|export|send|post|upload|forward)\b[^.;\n]{{0,60}}\b(?:knowledge\s+base|memor(?:y|ies)|metadata|messages|inbox)\b[^.;\n]{{0,60}}\bto\b[^.;\n]{{0,30}}(?:{_ELSEWHERE}|\bwww\.[\w-]+\.\w)",
+         "it sends data or traffic to an address"),
+    sign("sends", "^send transfer wire pay modify change set / account iban recipient payment transaction wallet money to",
+         r"\b(?:send|transfer|wire|pay|modify|change|set)\b[^.\n]{0,80}?\b(?:to|account|iban|wallet|recipient)\b[^.\n]{0,40}?(?<![\w-])(?:[a-z]{2}\d{2}(?:\s?[a-z0-9]{4}){3,7}[a-z0-9]{0,4}|bc1[a-z0-9]{20,60})(?![\w-])",
+         "it sends money to an account", is_order=True),
+    sign("asks", "^must should shall need / share give provide hand send / cred passw",
+         r"\b(?:must|should|shall|need\s+to)\s+(?:share|give|provide|hand\s+over|send)\s+(?:us\s+|me\s+)?(?:(?:their|the|all)\s+){0,2}(?:credentials|passwords?)\s+(?:with|to)\b",
+         "it asks somebody for credentials"),
+    sign("runs", "^run execute / curl wget",
+         r"\b(?:run|execute)\s+[`\"']{0,3}(?:curl|wget)\s+(?:-\w+\s+){0,3}(?!localhost|127\.)(?:[\w-]{1,40}\.){1,4}[a-z]{2,10}/\S",
+         "it runs something from outside"),
     sign("hides", "style display visibility opacity font",
          r"<\w{1,10}\s[^>]{0,200}style\s?=\s?[\"'][^\"']{0,200}(?:display:\s?none|visibility:\s?hidden|font-size:\s?0|opacity:\s?0(?![.\d]))[^\"']{0,200}[\"'][^>]{0,100}>\s{0,40}(?:\w[\w'’,-]*\s+){5}",
          "it hides words from people who look at it"),

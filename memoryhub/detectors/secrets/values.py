@@ -17,7 +17,7 @@ _PLACEHOLDER = linear(
     r"^[<{\[$%(«‹⟨【]|^HTTP/|^CVE-|\$\{|\{\{|\$\(|<[a-z]|\(\)|^\w+\(|\.\.\.|…|\*\*\*|xxx|your|example|placeholder|change.?me|dummy|redacted|removed|replace|"
     r"insert|foobar|^test|^fake|^sample|^mock|env[.\[(]|environ|getenv|process\.|config[.\[]|settings\.|secrets?[.\[]|vault:|op://|"
     r"^(?:\w+\.)+\w+$|^(?:https?|file)://|^--?[a-z]|[\w)]\(|\]\?|\bsys\.|\w\[\d|^\d{1,4}-[a-z]+$|^[./~]+[\w/.-]*$|^@|^[a-z]+://\w+$|->|=>|::|\\[wdsbn]|^\^|[{}<>]|"
-    r"^[\w./-]{1,80}\.[a-z]{1,5}:\d+(?:-\d+)?$|^[a-z]{2}-[a-z]+-\d:|^arn:aws[a-z-]*:|^sk_test_\d{1,8}$|^[a-z][a-z0-9]*(?:_[a-z0-9]+)*_(?:key|token|secret|password|passwd|pat)$|^[\w.+-]+@[\w-]+(?:\.[a-z]+)+$|^[\w.-]+@\d+(?:\.\d+){3}$|^[a-z]+-20\d\d-\d\d-\d\d$|\]\(https?:|^[a-z]=|^\*{1,2}[a-z]+\*{0,2}$|^[a-z]+\d?(?:/[a-z]+\d?)+$|://(?:user(?:name)?|usr):(?:pass(?:word)?|pwd|secret)@",
+    r"^[\w./-]{1,80}\.[a-z]{1,5}:\d+(?:-\d+)?$|^[a-z]{2}-[a-z]+-\d:|^arn:aws[a-z-]*:|^sk_test_\d{1,8}$|^[a-z][a-z0-9]*(?:_[a-z0-9]+)*_(?:key|token|secret|password|passwd|pat)$|^[\w.+-]+@[\w-]+(?:\.[a-z]+)+$|^[\w.-]+@\d+(?:\.\d+){3}$|^[A-Z][A-Z0-9_]*=|^0x[0-9a-f]{40}$|abc-def1234ghikl|^[\w./-]{1,80}\.(?:mdx?|txt|tsx?|jsx?|py|go|rs|json|ya?ml|toml|sh|html)$|^\w+!\(|^[a-z]+-20\d\d-\d\d-\d\d$|\]\(https?:|^[a-z]=|^\*{1,2}[a-z]+\*{0,2}$|^[a-z]+\d?(?:/[a-z]+\d?)+$|://(?:user(?:name)?|usr):(?:pass(?:word)?|pwd|secret)@",
     "i",
 )
 PLACEHOLDER_IN_KEY = bounded(
