@@ -32,7 +32,11 @@ def search_on(connection: Any, **kwargs: Any) -> None:
     """
     if settings.PGBOUNCER:
         return
+    from memoryhub.db import hang  # needs the settings
+
     with connection.cursor() as cursor:
         cursor.execute(
             "SET hnsw.iterative_scan = 'relaxed_order'; SET hnsw.ef_search = 60; SET plan_cache_mode = 'force_generic_plan'"
         )
+        if hang.is_watching():  # what a request asked that was ended does not go on
+            cursor.execute(f"SET statement_timeout = '{settings.REQUEST_SECONDS}s'")

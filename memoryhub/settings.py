@@ -7,6 +7,7 @@ import ipaddress
 import os
 import re
 import secrets
+import socket
 from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
@@ -35,6 +36,12 @@ EMBEDDERS = ("wordllama", "openai_endpoint", "hashing")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
+# A server that is gone without a word is noticed within half a minute; on a socket of this machine none of it counts.
+CONNECTION_OPTIONS = {
+    "connect_timeout": 5, "keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 20_000,
+}  # fmt: skip
+
+
 def secret_key(data_dir: Path) -> str:
     """From the environment, else made once and kept in the data directory, readable by its owner alone."""
     if given := env("SECRET_KEY"):
@@ -57,12 +64,37 @@ def secret_key(data_dir: Path) -> str:
     return made
 
 
+def node_id(data_dir: Path) -> str:
+    """Which node this is, for hubs that share a database: named by the setting, else drawn once and kept in the data directory,
+    so that a machine may change its name."""
+    kept = data_dir / "node"
+    with contextlib.suppress(OSError):
+        return kept.read_text().strip()[:64]
+    made = secrets.token_hex(8)
+    try:
+        with open(kept, "x") as f:
+            f.write(made)
+    except FileExistsError:
+        return kept.read_text().strip()[:64]
+    except OSError:
+        pass  # a command that needs no data directory still runs
+    return made
+
+
+def node_name(given: str) -> str:
+    if len(given) > 64 or not given.isprintable():
+        raise ImproperlyConfigured(
+            "MEMORYHUB_NODE is too long or unreadable; allowed are 64 characters, such as web-1."
+        )
+    return given
+
+
 def database(url: str, data_dir: Path, pgbouncer: bool) -> dict[str, Any]:
     """The one database: the embedded server of the data directory, or the one that DATABASE_URL names."""
     config: dict[str, Any] = parse_database_url(url) if url else dict(postgres.address(data_dir))
-    options = {"prepare_threshold": None if pgbouncer else 5, "connect_timeout": 5, **config.pop("OPTIONS", {})}
+    options = {**CONNECTION_OPTIONS, "prepare_threshold": None if pgbouncer else 5, **config.pop("OPTIONS", {})}
     return {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "memoryhub.db.backend",
         "CONN_MAX_AGE": None,  # one connection per worker for its whole life
         "CONN_HEALTH_CHECKS": True,
         "DISABLE_SERVER_SIDE_CURSORS": pgbouncer,
@@ -198,10 +230,16 @@ def language(given: str) -> str:
 DEBUG = env_bool("DEBUG")
 DATA_DIR = Path(env("MEMORYHUB_DATA_DIR") or datadir.default_data_dir()).expanduser().absolute()
 SECRET_KEY = secret_key(DATA_DIR)
+NODE = node_name(env("MEMORYHUB_NODE"))
+NODE_ID = NODE or node_id(DATA_DIR)
+NODE_NAME = NODE or socket.gethostname()
 ALLOWED_HOSTS = allowed_hosts(env("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]"))
 BEHIND_TLS = env_bool("MEMORYHUB_BEHIND_TLS")
 PGBOUNCER = env_bool("MEMORYHUB_PGBOUNCER")
 REQUEST_SECONDS = env_number("MEMORYHUB_REQUEST_SECONDS", 30, 1, 3600)  # then a request is ended with its worker
+DATABASE_SECONDS = env_number("MEMORYHUB_DATABASE_SECONDS", 20, 2, 3600)  # that one statement of a request may take
+# How long cached prompts are handed out while the database is away; 0: not at all.
+STALE_PROMPT_SECONDS = env_number("MEMORYHUB_STALE_PROMPT_SECONDS", 0, 0, 604_800)
 # How many requests a minute one address may send without a valid token or session, to each web worker; 0: no limit.
 STRANGER_REQUESTS = env_number("MEMORYHUB_STRANGER_REQUESTS", 600, 0, 1_000_000)
 # Whether each start prints a link that signs the owner of the hub in, once and for 15 minutes.

@@ -21,10 +21,13 @@ from memoryhub.middleware import BROKEN_PATH  # noqa: E402
 from memoryhub.requests import distrust_forwarded  # noqa: E402
 
 CHUNK_BYTES = 1 << 20
+ALIVE_HEADERS = [("Cache-Control", "private, no-store"), ("X-Content-Type-Options", "nosniff")]
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
     """Prompts and files go past Django's middleware: measured, it doubles what an agent can ask."""
+    if environ.get("PATH_INFO") == "/healthz" and environ["REQUEST_METHOD"] in ("GET", "HEAD"):
+        return alive(environ, start_response)
     if "HTTP_TRANSFER_ENCODING" in environ and not environ.get("CONTENT_LENGTH"):
         read_chunked_body(environ)
     if settings.BEHIND_TLS:
@@ -35,6 +38,16 @@ def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> 
     if answer is None:
         return django_application(environ, start_response)
     return api.respond(answer, environ, start_response)
+
+
+ALIVE = b'{"status": "up"}'
+
+
+def alive(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    """That this process answers. Nothing else is looked at: neither the database nor who asks."""
+    headers = [("Content-Type", "application/json"), ("Content-Length", str(len(ALIVE))), *ALIVE_HEADERS]
+    start_response("200 OK", headers)
+    return [] if environ["REQUEST_METHOD"] == "HEAD" else [ALIVE]
 
 
 @lru_cache(maxsize=256)

@@ -20,7 +20,7 @@ WORD, CANARY, PK = "zebrafink", "kanarienvogel", 900_001
 TEXT = f"{WORD} {CANARY}"
 PATH = f"/{WORD}/notes.md"
 SHA = hashlib.sha256(TEXT.encode()).hexdigest()
-OUTSIDE = {"Space", "Person", "FailedTry"}  # what belongs to no space
+OUTSIDE = {"Space", "Person", "FailedTry", "Node", "SharedKey"}  # what belongs to no space
 
 # What a generic value would make meaningless: by field name, or by Model.field.
 VALUES: dict[str, Any] = {

@@ -94,7 +94,8 @@ def test_the_client_stands_alone():
 
 # Lower packages first: a package imports those before it. What it must tell a later one goes through `spaces.events`.
 PACKAGES = (
-    "activity", "accounts", "spaces", "jobs", "quotas", "notify", "files", "working", "retrieval", "quarantine", "longterm", "prompts",
+    "activity", "accounts", "spaces", "jobs", "nodes", "quotas", "notify", "files", "working", "retrieval", "quarantine", "longterm",
+    "prompts",
     "proposals", "erasure", "exchange", "coding_agents", "contexts",
     "write_hooks", "demo",
 )  # fmt: skip
@@ -240,6 +241,8 @@ VERBS = {
     "second_factor.new_recovery_codes": "accounts.new_recovery_codes",
     "second_factor.remove_passkey": "accounts.remove_passkey",
     "second_factor.remove_totp": "accounts.remove_totp",
+    "nodes.forget": "nodes.forget_node",
+    "nodes.put_in_charge": "files.put_in_charge",
     "policies.change_rule": "files.change_rule",
     "policies.reorder_rule": "files.reorder_rule",
     "policies.try_rule": "files.dry_run_rule",

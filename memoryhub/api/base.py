@@ -315,3 +315,8 @@ def rooted(prefix: str) -> str:
 def unknown_route(request: HttpRequest, path: str = "") -> HttpResponse:
     """Anything below /api/ that is no operation: the one error shape as well."""
     return json_refusal(NotFound("There is no such call. All of them stand at /api/v1/docs."))
+
+
+def on_disk(why_waiting: str) -> dict[str, str]:
+    """What an answer says besides where a revision waits to be written to its disk."""
+    return {"on_disk": "waiting", "why": why_waiting} if why_waiting else {}

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from django.http import HttpRequest
 from ninja import Field, Schema, Status
 
-from memoryhub.api.base import ERRORS, Given, needs, no_secrets, rooted
+from memoryhub.api.base import ERRORS, Given, needs, no_secrets, on_disk, rooted
 from memoryhub.api.files import router
 from memoryhub.api.paging import IF_MATCH, IF_NEW
 from memoryhub.api.proposals import shown
@@ -56,6 +56,8 @@ class AppliedOut(Schema):
     path: str
     sha256: str | None
     occurrences: int | None = None
+    on_disk: Literal["waiting"] | None = None  # it counts, and is not on disk yet
+    why: str | None = None
 
 
 class PendingOut(Schema):
@@ -127,5 +129,5 @@ def _applied(done: Applied) -> dict[str, Any]:
     sha = None if revision.is_deleted else revision.sha256
     return {
         "status": "applied", "revision": revision.number, "path": revision.path, "sha256": sha,
-        "occurrences": done.occurrences,
+        "occurrences": done.occurrences, **on_disk(done.why_waiting),
     }  # fmt: skip

@@ -12,6 +12,8 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
+from django.conf import settings
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.views.decorators.csrf import csrf_exempt
 from ninja import Router, Schema
@@ -20,7 +22,8 @@ from memoryhub.api.base import ERRORS, NO_JSON, authenticate, conditional, refus
 from memoryhub.domain import accounts, prompts
 from memoryhub.domain.accounts import Caller
 from memoryhub.domain.prompts import NO_LIMITS, AskedLimits, Prompt, PromptRequest
-from memoryhub.errors import Invalid, NotAllowed, NotFound
+from memoryhub.errors import Invalid, NotAllowed, NotFound, Unavailable
+from memoryhub.requests import KNOWN, bearer_token
 
 FIELDS = ("dialect", "query", "task", "thread", "at", "agent")
 LIMITS: dict[str, Callable[[Any], Any]] = {"hot": int, "cold": int, "threshold": float, "max_chars": int}
@@ -40,10 +43,35 @@ def prompt(request: HttpRequest) -> HttpResponse:
     except Exception:
         authenticate(request)  # who has no valid token is told that, whatever else is wrong
         raise
+    try:
+        return current_prompt(request, asked, agent_slug)
+    except (OperationalError, InterfaceError, Unavailable):
+        if stale := prompts.stale_prompt(bearer_token(request.META), agent_slug, asked):
+            return stale_response(request, *stale)
+        raise
+
+
+def current_prompt(request: HttpRequest, asked: PromptRequest, agent_slug: str) -> HttpResponse:
     caller = request.auth = authenticate(request, beside=prompts.working_column(asked))
     caller.need("prompt")
     found = prompt_of_agent(caller, asked, agent_slug) if caller.agent else prompt_for_person(caller, asked, agent_slug)
-    return prompt_response(request, caller, found, looks_back=asked.at is not None)
+    answer = prompt_response(request, caller, found, looks_back=asked.at is not None)
+    if settings.STALE_PROMPT_SECONDS and caller.agent:
+        prompts.keep_for_later(bearer_token(request.META), agent_slug, asked, found)
+    return answer
+
+
+def stale_response(request: HttpRequest, found: Prompt, age: float) -> HttpResponse:
+    """The prompt as it was handed out before the database went away, marked as RFC 9111 has it."""
+    request.META[KNOWN] = True
+    if wants_json(request.META.get("HTTP_ACCEPT", "")):
+        body = json.dumps(prompts.as_json(found), ensure_ascii=False).encode()
+        response = conditional(request, f'"sha256-{hashlib.sha256(body).hexdigest()}"', body, JSON)
+    else:
+        response = conditional(request, f'"sha256-{found.sha256}"', found.data, TEXT)
+    response.headers["Warning"] = '110 - "Response is Stale"'
+    response.headers["Age"] = str(int(age))
+    return response
 
 
 prompt.needs = "token"  # type: ignore[attr-defined]

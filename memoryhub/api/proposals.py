@@ -18,11 +18,12 @@ from memoryhub.api.base import (
     needs,
     no_secrets,
     not_modified,
+    on_disk,
     people_only,
 )
 from memoryhub.api.paging import IF_NONE_MATCH, Cursor, Next, page_by_id
 from memoryhub.db import statements
-from memoryhub.domain import proposals
+from memoryhub.domain import files, proposals
 from memoryhub.domain.accounts import Caller
 from memoryhub.domain.proposals import as_json
 from memoryhub.errors import Forbidden, Invalid, NotFound, TooLarge
@@ -89,6 +90,8 @@ class Listed(Schema):
 class Decided(Schema):
     proposal: ProposalOut
     revision: int | None
+    on_disk: Literal["waiting"] | None = None
+    why: str | None = None
 
 
 class ApproveIn(Given):
@@ -221,7 +224,8 @@ def reject(request: HttpRequest, number: int, body: RejectIn) -> Any:
 
 
 def decided(caller: Caller, proposal: Proposal) -> dict[str, Any]:
-    return {"proposal": shown(caller, proposal), "revision": proposal.applied_revision}
+    why = files.why_unwritten(caller.space, proposal.path) if proposal.applied_revision else ""
+    return {"proposal": shown(caller, proposal), "revision": proposal.applied_revision, **on_disk(why)}
 
 
 def as_bytes(content: str | None) -> bytes | None:

@@ -12,6 +12,10 @@ SELECTION = (
     "ELSE '' END AS selection"
 )
 
+# Another number after each start of the server. A server that took over may have lost rows whose ids, taken from sequences
+# that went back as well, stand for others from then on: what is cached by ids alone is cached by this too.
+INCARNATION = "timestamptz_hash_extended(pg_postmaster_start_time(), 0)"
+
 
 def mount_of(path: str, space: str, columns: str = "*") -> str:
     """The mount with the longest prefix of a path."""

@@ -6,6 +6,7 @@ The lock belongs to a transaction on a second connection, since session locks fa
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from django.db import connections
 
 # The transaction that holds the lock is idle on purpose, so the server must not end it.
 NO_IDLE_TIMEOUT = "SELECT set_config('idle_in_transaction_session_timeout', '0', true)"
+ASK_AGAIN_SECONDS = 0.2
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
 TRY_LOCK = "SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))"
 
@@ -23,6 +25,20 @@ def exclusive(work: str) -> Iterator[None]:
     with _second_connection() as cursor:
         cursor.execute(LOCK, [work])
         yield
+
+
+@contextlib.contextmanager
+def in_turn(work: str) -> Iterator[None]:
+    """Waits for the lock named `work` by asking again and again, and holds it inside the block.
+
+    For work that builds indexes concurrently: that waits for all older statements, so also for one that waits for a lock.
+    """
+    while True:
+        with try_exclusive(work) as is_free:
+            if is_free:
+                yield
+                return
+        time.sleep(ASK_AGAIN_SECONDS)
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ activity       who did what, and the figures drawn from it
 accounts       people, sign-in, tokens, what each may do
 spaces         spaces, members, settings, change marks, events
 jobs           the queue of slow and periodic work, and kept results
+nodes          hubs that share a database
 quotas         how much agents may send and store
 notify         webhooks, the daily mail, outgoing HTTP
 files          mounts, rules, reading, changing, revisions, the disk

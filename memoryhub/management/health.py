@@ -15,7 +15,7 @@ from django.db import DatabaseError, connection
 from django.db.models import F, Q
 from django.utils import timezone
 
-from memoryhub.domain import notify, quarantine
+from memoryhub.domain import files, nodes, notify, quarantine
 from memoryhub.domain.files import is_inside
 from memoryhub.errors import Invalid
 from memoryhub.models import File, Job, Mount, Space, Webhook
@@ -23,6 +23,7 @@ from memoryhub.server.http.watchdog import ended_requests
 from memoryhub.server.migrate import MIN_VECTOR, pending_migrations
 
 MIN_POSTGRES = 15
+MAX_CLOCK_SECONDS = 30  # of a node against the database
 MIN_FREE_MB = 200  # megabytes
 
 
@@ -104,12 +105,35 @@ def front_spaces() -> Iterator[Finding]:
 def mounts() -> Iterator[Finding]:
     for mount in Mount.objects.filter(store=Mount.Store.FILESYSTEM).select_related("space").order_by("space", "prefix"):
         name = f"mount {mount.prefix} of {mount.space.slug}"
-        if not os.path.isdir(mount.directory):
+        if not files.is_mine(mount):
+            yield node_of_mount(name, mount)
+        elif not os.path.isdir(mount.directory):
             yield Finding(name, False, f"{mount.directory} does not exist.", "Make the folder, or change the mount.")
         elif not os.access(mount.directory, os.R_OK | os.W_OK | os.X_OK):
             yield Finding(name, False, f"{mount.directory} cannot be read and written.", "Change its owner or mode.")
         else:
             yield Finding(name, True, mount.directory)
+
+
+def node_of_mount(name: str, mount: Mount) -> Finding:
+    """A directory of another node, which alone can look at it."""
+    node = nodes.listed().filter(pk=mount.next_node or mount.node).first()
+    mend = f"Start that node, or run memoryhub mount assign {mount.prefix} --node NODE."
+    if node is None:
+        return Finding(name, False, f"No node has {mount.directory}: what is written there waits.", mend)
+    if not node.is_running:
+        return Finding(name, False, f"The node {node.name}, which writes {mount.directory}, is away.", mend)
+    return Finding(name, True, f"{mount.directory} on the node {node.name}")
+
+
+def clocks() -> Iterator[Finding]:
+    """Nodes whose clock differs from the database's: what they record has wrong times."""
+    wrong = [node for node in nodes.running() if abs(node.clock_ahead) > MAX_CLOCK_SECONDS]
+    for node in wrong:
+        says = f"The clock of the node {node.name} is {node.clock_ahead:+.0f} seconds off the database's."
+        yield Finding("clocks", False, says, "Set the clocks by NTP.")
+    if not wrong:
+        yield Finding("clocks", True, "all nodes agree with the database")
 
 
 def mount_roots() -> Iterator[Finding]:
@@ -196,6 +220,7 @@ def slow_requests() -> Iterator[Finding]:
 
 CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     front_spaces,
+    clocks,
     mounts,
     mount_roots,
     unwritten_revisions,

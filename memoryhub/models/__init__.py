@@ -8,6 +8,7 @@ from .erasures import Erasure
 from .files import AllowedValue, Editing, File, Mount, OnDisk, Policy, PolicyRule, Revision, Source, SourceChange
 from .jobs import Job, Made
 from .layers import EntryPair, EntryRevision, LongtermEntry, Record, RecordState, WorkingEntry, WorkingRevision
+from .nodes import Node, SharedKey
 from .people import FailedTry, Person, SignIn, SignInLink
 from .prompts import AgentChange, Delivery, DialectTemplate, PromptText, TemplateChoice
 from .proposals import Proposal, ProposalComment, Webhook, WebhookNotice
@@ -41,6 +42,7 @@ __all__ = [
     "Made",
     "Membership",
     "Mount",
+    "Node",
     "OnDisk",
     "Person",
     "Policy",
@@ -56,6 +58,7 @@ __all__ = [
     "SavedQuery",
     "Scope",
     "Scoped",
+    "SharedKey",
     "SignIn",
     "SignInLink",
     "Source",

@@ -53,6 +53,9 @@ class Mount(models.Model):
     put_back = models.BooleanField(default=False, db_default=False)  # what is held is also undone on disk
     # Of files per thread: gone when the hub starts again, as the framework's own are with its run.
     ends_with_run = models.BooleanField(default=False, db_default=False)
+    # Of a directory, the node that reads, watches and writes it (with a database that nodes share); empty: none yet.
+    node = models.CharField(max_length=64, blank=True, default="", db_default="")
+    next_node = models.CharField(max_length=64, blank=True, default="", db_default="")  # that takes it over
     # Since when its files were all taken in once: what is new on disk from then on is a change.
     taken_in_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(default=timezone.now)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import secrets
+
 from django.core.validators import RegexValidator
 from django.db import models
 from django.utils import timezone
@@ -8,6 +10,11 @@ from django.utils.translation import gettext_lazy as _
 from .base import Scoped
 
 slug_rule = RegexValidator(r"^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$", _("Use small letters, digits and hyphens."))
+
+
+def first_mark() -> int:
+    """A mark that no other space ever had, also not one of the same id that a fail-over lost."""
+    return secrets.randbelow(1 << 53)
 
 
 class Role(models.TextChoices):
@@ -22,16 +29,17 @@ class Space(models.Model):
 
     `longterm_mark` is another number after every change that a retrieval from long-term memory may show, `setup_mark` after
     every change but those of the texts of files and of long-term memory. They are drawn at random, as the marks of lexemes
-    are: a number that was rolled back, or restored, never comes to stand for something else.
+    and the steps of `revision` are: a number that was rolled back, restored or lost in a fail-over never comes to stand for
+    something else.
     """
 
     slug = models.CharField(max_length=64, unique=True, validators=[slug_rule])
     name = models.CharField(max_length=100)
     description = models.CharField(max_length=500, blank=True)
     is_demo = models.BooleanField(default=False)
-    revision = models.BigIntegerField(default=1)
-    longterm_mark = models.BigIntegerField(default=0)
-    setup_mark = models.BigIntegerField(default=0)
+    revision = models.BigIntegerField(default=first_mark)
+    longterm_mark = models.BigIntegerField(default=first_mark)
+    setup_mark = models.BigIntegerField(default=first_mark)
     last_proposal = models.BigIntegerField(default=0)  # proposals and entries count per space
     last_entry = models.BigIntegerField(default=0)
     # What agents and people have stored, as a job counts it (domain/quotas): in all, and by kind.

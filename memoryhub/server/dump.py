@@ -13,7 +13,7 @@ import os
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
@@ -21,6 +21,7 @@ from typing import IO, Any
 from django.conf import settings
 from django.db import connection
 
+from memoryhub.domain import spaces
 from memoryhub.errors import Invalid, Unavailable
 from memoryhub.server import postgres_programs
 from memoryhub.server.migrate import applied_migrations, replaceable_migrations
@@ -96,23 +97,39 @@ def _pack(file: IO[bytes], about: dict[str, Any], dump: Path) -> None:
         tar.add(dump, arcname=DUMP)
 
 
-def read(source: Path) -> dict[str, Any]:
-    """Replace the whole hub by the content of a backup, in one transaction; answers its manifest."""
+def read(source: Path, keep: Callable[[], str]) -> tuple[dict[str, Any], str]:
+    """Replace the whole hub by the content of a backup, in one transaction; answers its manifest and what `keep` answered.
+
+    `keep` writes what is there into a file, once the backup was found to be whole. Where loading fails all the same, that file
+    goes again: nothing was replaced.
+    """
     with tempfile.TemporaryDirectory(prefix="memoryhub-restore-") as folder:
         about, key = _unpack(source, Path(folder))
-        _load(Path(folder, DUMP))
+        script = _as_script(Path(folder, DUMP))
+        kept = keep()
+        try:
+            _load(script)
+        except BaseException:
+            if kept:
+                Path(kept).unlink(missing_ok=True)
+            raise
     _write_key(key)
-    return about
+    return about, kept
 
 
-def _unpack(source: Path, folder: Path) -> tuple[dict[str, Any], str]:
+def look_into(source: Path) -> dict[str, Any]:
+    """The manifest of a backup."""
+    with tempfile.TemporaryDirectory(prefix="memoryhub-restore-") as folder:
+        return _unpack(source, Path(folder), only_manifest=True)[0]
+
+
+def _unpack(source: Path, folder: Path, *, only_manifest: bool = False) -> tuple[dict[str, Any], str]:
     try:
         with tarfile.open(source, "r:") as tar:
             about = json.loads(_content(tar, MANIFEST).read())
             key = _content(tar, KEY).read().decode()
-            with open(folder / DUMP, "wb") as out, _content(tar, DUMP) as dump:
-                while part := dump.read(2**20):
-                    out.write(part)
+            if not only_manifest:
+                _copy_out(tar, folder / DUMP)
     except FileNotFoundError:
         raise Invalid(f"There is no file {source}.") from None
     except (tarfile.TarError, KeyError, ValueError, IsADirectoryError) as error:
@@ -123,6 +140,12 @@ def _unpack(source: Path, folder: Path) -> tuple[dict[str, Any], str]:
     return about, key
 
 
+def _copy_out(tar: tarfile.TarFile, to: Path) -> None:
+    with open(to, "wb") as out, _content(tar, DUMP) as dump:
+        while part := dump.read(2**20):
+            out.write(part)
+
+
 def _content(tar: tarfile.TarFile, name: str) -> IO[bytes]:
     found = tar.extractfile(name)
     if found is None:
@@ -130,13 +153,18 @@ def _content(tar: tarfile.TarFile, name: str) -> IO[bytes]:
     return found
 
 
-def _load(dump: Path) -> None:
+def _as_script(dump: Path) -> Path:
+    """The dump as SQL; Invalid where it is damaged."""
     entries = _tool("pg_restore", "--list", str(dump)).splitlines(keepends=True)
     chosen = dump.with_name("entries")
     chosen.write_text("".join(line for line in entries if not any(part in line for part in SKIPPED_ENTRIES)))
     script = dump.with_name("script.sql")
     options = ["--no-owner", "--no-privileges", f"--use-list={chosen}"]
     _tool("pg_restore", *options, f"--file={script}", str(dump))
+    return script
+
+
+def _load(script: Path) -> None:
     connection.close()  # else psql waits for the locks of this connection
     with open(script, "rb") as lines:
         _run_script(_script_for_server(lines))
@@ -145,11 +173,13 @@ def _load(dump: Path) -> None:
 def _script_for_server(lines: IO[bytes]) -> Iterator[bytes]:
     """The script, without settings that a server older than the programs does not know; lines of data stay as they are."""
     yield CLEAR_DATABASE.encode()
+    yield b"\n"
     in_head = True
     for line in lines:
         in_head = in_head and not line.startswith((b"COPY ", b"CREATE "))
         if not (in_head and line.startswith(b"SET transaction_timeout")):
             yield line
+    yield f"\nUPDATE public.memoryhub_space SET {spaces.NEXT_REVISION};\n".encode()  # caches of before hold nothing of it
 
 
 def _run_script(lines: Iterator[bytes]) -> None:
@@ -173,11 +203,16 @@ def _run_script(lines: Iterator[bytes]) -> None:
 def _write_key(key: str) -> None:
     if os.environ.get("SECRET_KEY"):
         return  # the hub uses the key from its environment
+    keep_secret_key(key)
+    settings.SECRET_KEY = key  # what this process digests from now on, the restored hub has to know again
+
+
+def keep_secret_key(key: str) -> None:
+    """Writes the key into the data directory, for commands and the next start."""
     path = settings.DATA_DIR / "secret_key"
     path.unlink(missing_ok=True)
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(key)
-    settings.SECRET_KEY = key  # what this process digests from now on, the restored hub has to know again
 
 
 # ---- the programs of PostgreSQL

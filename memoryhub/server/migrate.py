@@ -7,6 +7,7 @@ second at each start of a command).
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 from pathlib import Path
 
@@ -18,6 +19,9 @@ from django.db.migrations.loader import MigrationLoader
 from memoryhub.db import locks
 from memoryhub.errors import Unavailable
 from memoryhub.migrations import _older
+
+MIGRATE_LOCK = "memoryhub.migrate"
+OWN = "memoryhub."  # names of the hub's own migrations begin so; a number follows
 
 
 def pending_migrations() -> list[str]:
@@ -51,11 +55,29 @@ def applied_migrations() -> set[str]:
         return set()
 
 
-def migrate_if_needed() -> bool:
-    """Migrate if a migration is missing; answers whether one was. Several processes may call it at once."""
+def refuse_newer_database() -> None:
+    """Unavailable where the database has steps that this version does not know: it would read and write it wrongly."""
+    applied = {name for name in applied_migrations() if name.startswith(OWN)}
+    if not applied - known_migrations() - replaceable_migrations():
+        return
+    raise Unavailable(
+        f"The database has schema {schema_number(applied)}, made by a newer memoryhub; this version knows up to "
+        f"{schema_number(known_migrations())}. Install the newer version, or restore a backup of before."
+    )
+
+
+def schema_number(names: set[str]) -> int:
+    """The number of the newest step among names of migrations."""
+    return max((int(name[len(OWN) : len(OWN) + 4]) for name in names if name.startswith(OWN)), default=0)
+
+
+def migrate_if_needed(*, has_lock: bool = False) -> bool:
+    """Migrate if a migration is missing; answers whether one was. Several processes may call it at once: one at a time does it,
+    unless the caller holds the lock."""
+    refuse_newer_database()
     if not pending_migrations():
         return False
-    with locks.exclusive("memoryhub.migrate"):
+    with contextlib.nullcontext() if has_lock else locks.exclusive(MIGRATE_LOCK):
         if pending_migrations():
             require_vector()
             call_command("migrate", interactive=False, verbosity=0)

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from memoryhub.db import hang
 from memoryhub.errors import HubError
 from memoryhub.server import processes, supervise
 from memoryhub.server.datadir import DataDirError
@@ -97,6 +98,7 @@ class Workers:
 
         with contextlib.suppress(OSError):  # a full disk is no reason not to serve
             processes.write_note(self.data_dir)
+        hang.watch()
         others = [other for other in self.heartbeats if other is not heartbeat]
         limits = Limits(connections=min(Limits.connections, open_files() - 100))
         strangers = Strangers(self.stranger_requests)

@@ -8,17 +8,19 @@ import pkgutil
 import signal
 import threading
 import time
+from collections.abc import Callable
 
 from django.db import DatabaseError, InterfaceError, close_old_connections, connections
 
 import memoryhub.domain
-from memoryhub.domain import jobs
+from memoryhub.domain import jobs, nodes
 
 LANES = 2  # threads that run jobs: one long job does not hold up the others
 OUTGOING_LANES = 4  # threads for jobs that send something: an address that hangs holds up nothing else
 POLL_SECONDS = 1.0  # between two queries for waiting jobs
 STOP_SECONDS = 10.0  # that running jobs get to finish when the process is told to stop
 
+VERSION = memoryhub.__version__
 log = logging.getLogger("memoryhub.work")
 
 
@@ -31,21 +33,28 @@ def import_domain() -> None:
 class BackgroundWork:
     """The threads and leases of one background process."""
 
-    def __init__(self, *, alone: bool) -> None:
+    def __init__(
+        self, *, alone: bool, running: nodes.Run | None = None, stop_node: Callable[[], None] | None = None
+    ) -> None:
+        """`running` is the run of this node, which is told to the others; `stop_node` stops the whole node."""
         self.alone = (
             alone  # no other background process uses this database, so jobs that are marked as running are lost
         )
         self.stop = threading.Event()
+        self.node, self.stop_node = running, stop_node or self.stop.set
         self.running: dict[str, int] = {}  # lane -> job
 
     def run(self) -> None:
         """Work until `stop` is set, then let running jobs finish for a while."""
         import_domain()
-        self._retry_until_done(lambda: (jobs.plan_periodic(), jobs.release_lost(all_of_them=self.alone)))
+        self._retry_until_done(
+            lambda: (jobs.plan_periodic(), jobs.bound_schedules(), jobs.release_lost(all_of_them=self.alone))
+        )
         threads = [self._thread(f"lane-{n}", self._lane) for n in range(1, LANES + 1)]
         threads += [self._thread(f"outgoing-{n}", self._lane) for n in range(1, OUTGOING_LANES + 1)]
         threads += [self._thread(name, self._run_background_thread) for name in jobs.background_threads]
-        while not self.stop.wait(15):
+        while not self.stop.wait(nodes.BEAT_SECONDS):
+            self._try(self._beat)
             self._try(self._renew_leases)
         deadline = time.monotonic() + STOP_SECONDS
         for thread in threads:
@@ -71,9 +80,16 @@ class BackgroundWork:
             return False
         return True
 
+    def _beat(self) -> None:
+        """Says that this node is there, and stops it where another process asked for that."""
+        if self.node is not None and self.node.beat():
+            log.info("this node was told to stop")
+            self.stop_node()
+
     def _renew_leases(self) -> None:
         jobs.extend_leases(list(self.running.values()))
         jobs.release_lost()
+        jobs.bound_schedules()
 
     def _lane(self, name: str) -> None:
         previous = self._previous_lane(name)
@@ -123,9 +139,9 @@ class BackgroundWork:
             self.stop.wait(pause)
 
 
-def main(*, alone: bool) -> None:
+def main(*, alone: bool, running: nodes.Run | None = None, stop_node: Callable[[], None] | None = None) -> None:
     """Run the background process until SIGTERM or Ctrl-C."""
-    work = BackgroundWork(alone=alone)
+    work = BackgroundWork(alone=alone, running=running, stop_node=stop_node)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: work.stop.set())
     work.run()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from memoryhub.stores.database import DatabaseStore
+from memoryhub.stores.elsewhere import ElsewhereStore
 from memoryhub.stores.filesystem import FilesystemStore
 from memoryhub.stores.thread import ThreadStore
 from memoryhub.stores.views import ViewStore
 
-Store = FilesystemStore | DatabaseStore | ThreadStore | ViewStore
+Store = FilesystemStore | ElsewhereStore | DatabaseStore | ThreadStore | ViewStore
 
 
 def open_store(kind: str, directory: str = "", prefix: str = "/") -> Store:

@@ -10,6 +10,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from memoryhub.languages import translated
+
 register = template.Library()
 
 
@@ -17,8 +19,10 @@ register = template.Library()
 def wait_words(wait: Any) -> SafeString:
     """Detail and path of something that waits for a person."""
     if not wait.mono:
-        return format_html("{}", wait.detail)
-    return format_html('{}{}<span class="mono">{}</span>', wait.detail, ", " if wait.detail else "", wait.mono)
+        return format_html("{}", translated(wait.detail))
+    return format_html(
+        '{}{}<span class="mono">{}</span>', translated(wait.detail), ", " if wait.detail else "", wait.mono
+    )
 
 
 @register.filter

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from memoryhub.domain import files, working
+from memoryhub.languages import translated
 from memoryhub.templatetags.files import leads_to
 from memoryhub.templatetags.hidden_characters import line_html
 from memoryhub.templatetags.hub import ago, may, until, who
@@ -208,13 +209,13 @@ def cause_words(slug: str, cause: Any) -> SafeString:
 
 def _done(slug: str, cause: Any) -> SafeString:
     if cause.proposal:
-        return format_html('<a href="/s/{}/proposals/{}/">{}</a>', slug, cause.proposal, cause.says)
+        return format_html('<a href="/s/{}/proposals/{}/">{}</a>', slug, cause.proposal, translated(cause.says))
     if cause.who:
-        return format_html("{} {}", who(cause.who_kind, cause.who), cause.says)
+        return format_html("{} {}", who(cause.who_kind, cause.who), translated(cause.says))
     if cause.entry:
         where = reverse("longterm.entry", args=[slug, cause.entry])
-        return format_html('<a href="{}">L-{}</a> {}', where, cause.entry, cause.says)
-    return format_html("{} {}", _("An entry"), cause.says)
+        return format_html('<a href="{}">L-{}</a> {}', where, cause.entry, translated(cause.says))
+    return format_html("{} {}", _("An entry"), translated(cause.says))
 
 
 def _reason(cause: Any) -> SafeString | str:

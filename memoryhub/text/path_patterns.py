@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from memoryhub.errors import Invalid
+
 MAX_CHARACTERS = 20_000  # of all alternatives of a pattern together; further braces are taken literally
 
 
@@ -19,19 +21,45 @@ def matches(pattern: str, path: str) -> bool:
     return _matches_any(pattern.lstrip("/"), path.lstrip("/"), False)
 
 
-def glob_matches(pattern: str, relative: str) -> bool:
-    """Whether a search for files, as agents' glob tools do it, finds this path, which is relative to where the search began.
+MAX_COMPARISONS = 1_000_000  # of names with steps, in one search: under a second
+
+
+class Glob:
+    """A search for files, as agents' glob tools do it, over any number of paths.
 
     A pattern without a slash finds names at any depth. Names that begin with a dot are found only when the pattern has
     that dot.
     """
-    anywhere = "" if "/" in pattern else "**/"
-    return _matches_any(anywhere + pattern.lstrip("/"), relative.lstrip("/"), True)
+
+    def __init__(self, pattern: str) -> None:
+        anywhere = "" if "/" in pattern else "**/"
+        self._alternatives = _compiled(anywhere + pattern.lstrip("/"))
+        self._left = MAX_COMPARISONS
+
+    def matches(self, relative: str) -> bool:
+        """Whether it finds this path, which is relative to where the search began. Refused where the search takes too long."""
+        names = relative.lstrip("/").split("/")
+        for steps in self._alternatives:
+            fits, compared = _walk(steps, names, True)
+            self._left -= 1 + compared
+            if self._left < 0:
+                says = (
+                    "The pattern takes too long for so many files: search in a folder, with fewer braces and wildcards."
+                )
+                raise Invalid(says, code="too_costly", field="pattern")
+            if fits:
+                return True
+        return False
+
+
+def glob_matches(pattern: str, relative: str) -> bool:
+    """Whether a search with this pattern finds this one path."""
+    return Glob(pattern).matches(relative)
 
 
 def _matches_any(pattern: str, path: str, skip_hidden: bool) -> bool:
     names = path.split("/")
-    return any(_walk(steps, names, skip_hidden) for steps in _compiled(pattern))
+    return any(_walk(steps, names, skip_hidden)[0] for steps in _compiled(pattern))
 
 
 # One expression for each name of a path; None stands for `**`, any number of names.
@@ -104,12 +132,14 @@ def _one_character(sign: str) -> str:
     return re.escape(sign)
 
 
-def _walk(steps: Steps, names: list[str], skip_hidden: bool) -> bool:
-    """Whether the steps lead through all names; all places that the names so far may have led to are followed at once."""
-    at = _skip_stars(steps, {0})
+def _walk(steps: Steps, names: list[str], skip_hidden: bool) -> tuple[bool, int]:
+    """Whether the steps lead through all names; all places that the names so far may have led to are followed at once. And how
+    often a name was compared with a step."""
+    at, compared = _skip_stars(steps, {0}), 0
     for name in names:
         hidden = skip_hidden and name.startswith(".")
         after = set()
+        compared += len(at)
         for place in at - {len(steps)}:
             step = steps[place]
             if hidden and (step is None or not step.pattern.startswith(r"\.")):
@@ -120,8 +150,8 @@ def _walk(steps: Steps, names: list[str], skip_hidden: bool) -> bool:
                 after.add(place + 1)
         at = _skip_stars(steps, after)
         if not at:
-            return False
-    return len(steps) in at
+            return False, compared
+    return len(steps) in at, compared
 
 
 def _skip_stars(steps: Steps, places: set[int]) -> set[int]:

@@ -19,6 +19,7 @@ from memoryhub.web.login import safe_next
 from memoryhub.web.notices import done
 
 PAGE = 100
+SHOWN_THREADS = 20  # on older memory
 SHOWN_SOURCES = 10
 SWITCHES = {
     "is_on": (gettext_lazy("%(name)s is switched off."), gettext_lazy("%(name)s is switched on.")),
@@ -36,12 +37,18 @@ def page(request: HttpRequest) -> HttpResponse:
         "rows": prompts.rows_with_tokens(request.space, rows),
         "next": following,
         "words": words,
-        "behind": prompts.threads_behind(rows),
+        **behind_values(rows),
         "sizes": prompts.prompt_sizes(request.space, [row.agent for row in rows]),
         **source_rows(request),
     }
     part = request.htmx and not request.htmx.boosted
     return render(request, "agents/_table.html" if part else "agents/page.html", context)
+
+
+def behind_values(rows: list[prompts.AgentRow]) -> dict[str, object]:
+    """The newest threads on older memory, and how many more there are."""
+    shown = prompts.threads_behind(rows)[:SHOWN_THREADS]
+    return {"behind": shown, "more_behind": sum(row.behind for row in rows) - len(shown)}
 
 
 def source_rows(request: HttpRequest, agent: Agent | None = None) -> dict[str, object]:
@@ -79,7 +86,7 @@ def show(request: HttpRequest, agent: Agent, *, status: int = 200, **more: objec
         "agent": agent,
         "row": row,
         "tokens": list(accounts.tokens_of_space(request.space, agent=agent)[:50]),
-        "behind": prompts.threads_behind([row]),
+        **behind_values([row]),
         "sizes": prompts.prompt_sizes(request.space, [agent]),
         **source_rows(request, agent),
         "form": AgentForm(initial={key: getattr(agent, key) for key in FORM_FIELDS}),

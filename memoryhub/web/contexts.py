@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from memoryhub.dialects import coding, tokens_of_bytes
 from memoryhub.domain import contexts
-from memoryhub.domain.coding_agents import Cell, Entry, FindingInFile
+from memoryhub.domain.coding_agents import Cell, FindingInFile
 from memoryhub.domain.contexts import Compared, Place
 from memoryhub.errors import HubError, NotFound
 from memoryhub.text.diff import compare
@@ -282,12 +282,10 @@ def show_memory(request: HttpRequest, path: str, *, status: int = 200, **more: o
     if query and not one:
         context["found"] = contexts.find_entries(memories, query)
     if one:
-        context |= {"entries": shown_entries(one.entries), "agent": coding.agent(one.format.agent)}
+        topics = contexts.topic_paths(request.space, one)
+        shown = [(entry, topics.get(entry.number, "")) for entry in one.entries[:MAX_ROWS]]
+        context |= {"entries": shown, "agent": coding.agent(one.format.agent)}
     return render(request, "contexts/memory.html", context, status=status)
-
-
-def shown_entries(entries: list[Entry]) -> list[Entry]:
-    return entries[:MAX_ROWS]
 
 
 @post_only("edit")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 
-from django.db import OperationalError, connection
+from django.db import InterfaceError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
@@ -40,7 +40,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
         missing = pending_migrations()
-    except OperationalError:
+    except (OperationalError, InterfaceError):
         return JsonResponse({"status": "database away"}, status=503)
     if missing:
         return JsonResponse({"status": "migrations missing", "missing": len(missing)}, status=503)

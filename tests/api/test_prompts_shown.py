@@ -349,6 +349,24 @@ def test_many_different_calls_are_compared_up_to_a_limit(desk):
         assert not any(one.is_behind for one in standings)
 
 
+def test_a_list_says_of_alike_threads_what_each_of_them_says(desk):
+    for number in range(30):
+        get(desk, dialect=("plain", "hub")[number % 2], thread=f"t-{number:02}")
+    get(desk, dialect="plain", thread="t-00")  # the last call is of an old thread
+    files.write(desk.space, HUB, PATH, b"- two\n")
+    get(desk, dialect="hub", thread="t-29")
+    space = Space.objects.get(pk=desk.space.pk)
+    each = [one for one in prompts.standings(space, [desk.scout]) if one.is_behind]
+    listed = row(desk)
+    assert (
+        (listed.behind, listed.is_current, listed.delivery.thread_id) == (len(each), True, "t-29") == (29, True, "t-29")
+    )
+    assert {one.thread_id for one in listed.behind_threads} == {one.delivery.thread_id for one in each}
+    newest = prompts.threads_behind([listed])
+    assert [one.thread_id for one in newest] == [one.delivery.thread_id for one in each]
+    assert prompts.count_live_threads(space, [desk.scout]) == 30
+
+
 def test_repeats_need_no_statement_more(desk, statements):
     get(desk, dialect="plain")
     with statements() as sent:

@@ -118,7 +118,7 @@ def test_the_prompt_says_who_logged_it_and_that_nobody_saw_it(forge, browser, sp
     logged = log(forge)
     page = "/s/books/prompt/counter/?dialect=hub&query=refunds"
     prompts.create_agent(space, HUB, "counter")
-    assert "logged by forge, passed the gate, seen by nobody" in browser.get(page).content.decode()
+    assert "logged by forge, passed the gate, not seen by anyone" in browser.get(page).content.decode()
     quarantine.see(space, rk, logged["id"])
     assert "seen by nobody" not in browser.get(page).content.decode()
 

@@ -47,12 +47,13 @@ from allauth.socialaccount.models import SocialAccount
 from django.contrib.sessions.backends.db import SessionStore
 from memoryhub.domain import accounts, spaces
 from memoryhub.management.base import database
-from memoryhub.models import HUB, FailedTry
+from memoryhub.models import HUB, FailedTry, SharedKey
 from tests.planting import plant
 
 with database():
     plant(spaces.create(HUB, "planted"), accounts.create_person(HUB, "rk"))
     FailedTry.objects.create(key="name:rk")
+    SharedKey.objects.create(digest="d", sealed="s")
     rk = accounts.find_person("rk")
     Authenticator.objects.create(user=rk, type="totp", data={"secret": "x"})
     SocialAccount.objects.create(user=rk, provider="oidc:x", uid="y")
@@ -135,6 +136,24 @@ def test_what_was_there_is_kept_and_files_say_again_what_the_backup_says(place, 
     assert (folder / "AGENTS.md").read_text() == "two\n"
 
 
+def test_a_drill_in_another_data_directory_touches_nothing_that_is_live(place, data_dir):
+    folder = place / "folder"
+    folder.mkdir()
+    (folder / "AGENTS.md").write_text("one\n")
+    do("mount", "add", "/notes/", "--dir", str(folder), data_dir=data_dir)
+    do("backup", str(place / "hub.tar"), data_dir=data_dir)
+    (folder / "AGENTS.md").write_text("two\n")
+    said = do("restore", str(place / "hub.tar"), data_dir=place / "drill").splitlines()
+    assert said[0].startswith(f"Replacing everything in {place / 'drill'} by the backup of ")
+    assert (folder / "AGENTS.md").read_text() == "two\n"
+    assert (place / "drill-mounts/main/notes/AGENTS.md").read_text() == "one\n"
+    do("doctor", data_dir=place / "drill")
+    assert (folder / "AGENTS.md").read_text() == "two\n"
+    told = json.loads(do("restore", str(place / "hub.tar"), "--write-mounts", "--json", data_dir=place / "other"))
+    assert (told["mounts"], told["problems"]) == (None, [])
+    assert (folder / "AGENTS.md").read_text() == "one\n"
+
+
 def test_it_is_made_while_the_hub_runs_and_restored_only_while_it_does_not(place, hub):
     do("backup", str(place / "hub.tar"), data_dir=hub.data_dir)
     told = refused("restore", str(place / "hub.tar"), "--data-dir", str(hub.data_dir))
@@ -166,6 +185,7 @@ class TestRefusals:
         rewrite(place / "hub.tar", "database.dump", dump[: len(dump) - 2000])
         assert refused("restore", str(place / "hub.tar"), "--data-dir", str(data_dir))
         assert slugs(data_dir) == ["main", "team"]
+        assert not list(data_dir.glob("before-restore-*"))
 
     def test_a_place_that_cannot_be_written(self, place, data_dir):
         told = refused("backup", str(place / "nowhere/hub.tar"), "--data-dir", str(data_dir))

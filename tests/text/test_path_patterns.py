@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from memoryhub.errors import Invalid
 from memoryhub.text import path_patterns
 
 
@@ -59,3 +60,23 @@ def test_no_pattern_takes_long(pattern, path):
     began = time.perf_counter()
     assert not path_patterns.glob_matches(pattern, path)
     assert time.perf_counter() - began < 3
+
+
+@pytest.mark.parametrize("pattern", ["{a,b}" * 15, "*{a,b}*" * 12, "a/**/" * 100 + "x"])
+def test_a_search_over_many_paths_ends_in_time(pattern, monkeypatch):
+    """Each path alone is quick, ten thousand are not."""
+    monkeypatch.setattr(path_patterns, "MAX_COMPARISONS", 100_000)
+    search = path_patterns.Glob(pattern)
+    paths = [f"{'a/' * 60}f{number}.md" for number in range(10_000)]
+    with pytest.raises(Invalid) as refused:
+        [search.matches(path) for path in paths]
+    assert refused.value.code == "too_costly"
+
+
+def test_plain_searches_over_many_paths_are_answered():
+    search = path_patterns.Glob("**/docs/*.{md,txt,mdx,rst,adoc}")
+    assert (
+        sum(search.matches(f"a/b{number % 7}/docs/c/f{number}.md") for number in range(10_000)) == 0
+    )  # 560,000 comparisons
+    search = path_patterns.Glob("*.{md,txt}")
+    assert sum(search.matches(f"a/b{number % 7}/docs/f{number}.md") for number in range(10_000)) == 10_000

@@ -17,7 +17,7 @@ from typing import Any
 from django.db.models import Q
 from django.utils import timezone
 
-from memoryhub.db import statements
+from memoryhub.db import fragments, statements
 from memoryhub.errors import Forbidden, Unauthenticated
 from memoryhub.models import Actor, Agent, Person, Space, Token, instance_from_columns
 
@@ -39,7 +39,7 @@ READ_AS = {
 }
 
 SQL = """
-SELECT {columns}, m.role, {beside}
+SELECT {columns}, m.role, {incarnation}, {beside}
   FROM memoryhub_token t
   JOIN memoryhub_space s ON s.id = t.space_id
   LEFT JOIN memoryhub_agent a ON a.id = t.agent_id
@@ -53,7 +53,8 @@ SELECT {columns}, m.role, {beside}
 class Caller:
     """Who calls: an agent or a person, bound to one space by the token.
 
-    Its models hold what the statement read; `beside` is the value of the column that was asked for with it.
+    Its models hold what the statement read; `beside` is the value of the column that was asked for with it. `incarnation` is
+    another number after each start of the database server: ids may stand for other rows then, where it lost some.
     """
 
     token: Token
@@ -62,6 +63,7 @@ class Caller:
     person: Person | None = None
     role: str = ""  # of the person, in this space
     beside: Any = None
+    incarnation: int = 0
 
     @property
     def actor(self) -> Actor:
@@ -113,14 +115,15 @@ def authenticate(secret: str, address: str | None = None, *, beside: str = "NULL
 def statement(beside: str) -> str:
     tables = {"t": TOKEN, "s": SPACE, "a": AGENT, "p": PERSON}
     names = [f"{table}.{column}" for table, columns in tables.items() for column in columns]
-    return SQL.format(columns=", ".join(READ_AS.get(name, name) for name in names), beside=beside)
+    columns = ", ".join(READ_AS.get(name, name) for name in names)
+    return SQL.format(columns=columns, incarnation=fragments.INCARNATION, beside=beside)
 
 
 def caller_of(row: tuple[Any, ...]) -> Caller:
     """The caller as the statement read it; made without the models' `__init__`, which would cost as much as the statement."""
     values = iter(row)
     token, space, agent, person = (dict(zip(names, values, strict=False)) for names in (TOKEN, SPACE, AGENT, PERSON))
-    role, beside = values
+    role, incarnation, beside = values
     token["scopes"] = token["scopes"].split(",") if token["scopes"] else []
     space["settings"] = json.loads(space["settings"])
     its_space = instance_from_columns(Space, space.items())
@@ -129,10 +132,10 @@ def caller_of(row: tuple[Any, ...]) -> Caller:
         agent["retrieval"] = json.loads(agent["retrieval"])
         one = instance_from_columns(Agent, agent.items(), space=its_space)
         its_token = instance_from_columns(Token, token.items(), space=its_space, agent=one)
-        return Caller(its_token, its_space, agent=one, beside=beside)
+        return Caller(its_token, its_space, agent=one, beside=beside, incarnation=incarnation)
     somebody = instance_from_columns(Person, person.items())
     its_token = instance_from_columns(Token, token.items(), space=its_space, person=somebody)
-    return Caller(its_token, its_space, person=somebody, role=role or "", beside=beside)
+    return Caller(its_token, its_space, person=somebody, role=role or "", beside=beside, incarnation=incarnation)
 
 
 def check_token(token: Token) -> None:

@@ -20,19 +20,23 @@ LINK_TIME_NAMES = {"15m": "15 minutes", "1h": "1 hour", "1d": "1 day", "3d": "3 
 
 
 @transaction.atomic
-def make_sign_in_link(actor: Actor, person: Person, *, leads_to: str = "", lasts: timedelta = SHORT_LINK) -> str:
-    """A secret that signs this person in once, within 15 minutes or up to 3 days. Older unused links of the person end."""
+def make_sign_in_link(
+    actor: Actor, person: Person, *, leads_to: str = "", lasts: timedelta = SHORT_LINK, maker: str = ""
+) -> str:
+    """A secret that signs this person in once, within 15 minutes or up to 3 days. Older unused links of the person end; with a
+    `maker`, those of the same maker alone."""
     if not person.is_active:
         raise Conflict(f"{person.username} is deactivated: no link signs them in.", code="deactivated")
     if not timedelta(0) < lasts <= LINK_TIMES["3d"]:
         raise Invalid("A link works for 3 days at most. Choose a shorter time.", field="lasts")
-    SignInLink.objects.filter(person=person, used_at=None).delete()
+    older = SignInLink.objects.filter(person=person, used_at=None)
+    (older.filter(made_by=maker) if maker else older).delete()
     secret = secrets.token_urlsafe(24)
     SignInLink.objects.create(
         person=person,
         digest=digest_of(secret),
         leads_to=leads_to,
-        made_by=actor.name,
+        made_by=maker or actor.name,
         maker=actor.person,
         expires_at=timezone.now() + lasts,
     )

@@ -5,7 +5,14 @@ from memoryhub.domain.contexts.fixing import Effect, FixReview, apply_fix, can_m
 from memoryhub.domain.contexts.home import home_for, set_home
 from memoryhub.domain.contexts.laptop import Shown, show_laptop
 from memoryhub.domain.contexts.look import SHOWN_FIRST, Compared, Problem, Seen, compare, look
-from memoryhub.domain.contexts.own_memory import OwnMemory, change_entry, find_entries, own_memories, own_memory
+from memoryhub.domain.contexts.own_memory import (
+    OwnMemory,
+    change_entry,
+    find_entries,
+    own_memories,
+    own_memory,
+    topic_paths,
+)
 from memoryhub.domain.contexts.places import Place, mounts_to_look_at, place_in_mount
 from memoryhub.domain.contexts.space_readers import Loaded, MountReaders, Reader, add_readers, mount_readers
 
@@ -40,4 +47,5 @@ __all__ = [
     "review_fix",
     "set_home",
     "show_laptop",
+    "topic_paths",
 ]

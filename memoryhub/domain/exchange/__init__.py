@@ -1,6 +1,13 @@
 """Import from elsewhere, export, the client's wheel, Anthropic's memory tool, and the disks of a backup."""
 
-from memoryhub.domain.exchange.backups import give_back_the_disk, note_backup, note_restore, take_in_the_disk
+from memoryhub.domain.exchange.backups import (
+    give_back_the_disk,
+    mounted_directories,
+    move_mounts,
+    note_backup,
+    note_restore,
+    take_in_the_disk,
+)
 from memoryhub.domain.exchange.client_wheel import CLIENT_EXTRAS, CLIENT_NAME, ClientWheel, client_wheel
 from memoryhub.domain.exchange.exporting import export
 from memoryhub.domain.exchange.import_formats import IMPORT_FORMATS, Folder
@@ -23,6 +30,8 @@ __all__ = [
     "get_import",
     "give_back_the_disk",
     "mark_stored_secrets",
+    "mounted_directories",
+    "move_mounts",
     "note_backup",
     "note_restore",
     "preview_import",

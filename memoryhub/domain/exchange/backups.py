@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from django.db import transaction
 
-from memoryhub.domain import activity, erasure, files, spaces
+from memoryhub.domain import activity, erasure, files, nodes, spaces
 from memoryhub.errors import HubError
 from memoryhub.models import HUB, File, Mount, Space
 
@@ -20,6 +22,24 @@ def note_backup(file: str) -> None:
     activity.record(None, HUB, erasure.BACKUP, "wrote the backup", file)
 
 
+def mounted_directories() -> set[str]:
+    """The directories that this hub mounts."""
+    return set(Mount.objects.filter(store=Mount.Store.FILESYSTEM).values_list("directory", flat=True))
+
+
+def move_mounts(beside: Path, own: set[str]) -> None:
+    """Every mounted directory but those that were this hub's own becomes an empty folder below this one: another hub may use it,
+    and stays as it is."""
+    for mount in Mount.objects.filter(store=Mount.Store.FILESYSTEM).select_related("space"):
+        if mount.directory in own:
+            continue
+        folder = beside / mount.space.slug / (mount.prefix.strip("/").replace("/", "_") or "root")
+        folder.mkdir(parents=True, exist_ok=True)
+        Mount.objects.filter(pk=mount.pk).update(
+            directory=str(folder.resolve()), node=nodes.this_node(), next_node="", problem="", is_full=False
+        )
+
+
 def give_back_the_disk(made_at: str) -> list[str]:
     """After a restore, files on disk say again what the backup says; what they said meanwhile becomes a revision before.
 
@@ -27,6 +47,9 @@ def give_back_the_disk(made_at: str) -> list[str]:
     """
     problems = []
     for mount in Mount.objects.filter(store=Mount.Store.FILESYSTEM).select_related("space"):
+        if not files.is_mine(mount):
+            files.leave_to_its_node(mount)
+            continue
         files.reset_written(mount.space, mount)
         known = File.objects.within(mount.space).filter(path__startswith=mount.prefix, is_deleted=False)
         for path, number, sha256 in list(known.values_list("path", "revision", "sha256")):

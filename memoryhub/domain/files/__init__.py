@@ -3,6 +3,7 @@
 from memoryhub.domain.files.change import lock_files
 from memoryhub.domain.files.disk.before_write import HeldPlace, held_mounts, held_places, storable_text
 from memoryhub.domain.files.disk.git_authors import find_git_authors
+from memoryhub.domain.files.disk.handover import mounts_of_this_node
 from memoryhub.domain.files.disk.intake import leave_out_everywhere
 from memoryhub.domain.files.disk.marks import check_marks
 from memoryhub.domain.files.disk.no_secret import allow_in_text, allow_on_disk, allowed_in_space, forbid
@@ -49,16 +50,22 @@ from memoryhub.domain.files.mounts import (
     find_mount,
     get_mount,
     get_rule,
+    hand_over,
     intake_of,
     is_hub_operator,
     is_inside,
     is_left_out,
+    is_mine,
+    leave_to_its_node,
     matched_paths,
     may_mount_directories,
+    mount_at_prefix,
     mounts_of_space,
+    mounts_with_nodes,
     other_paths,
     outcome_of_write,
     policy_for,
+    put_in_charge,
     remove_mount,
     remove_rule,
     reorder_rule,
@@ -113,6 +120,7 @@ from memoryhub.domain.files.write import (
     read,
     read_many,
     restore,
+    why_unwritten,
     write,
 )
 from memoryhub.domain.files.zip import fetch_zip, is_small_folder, pack_folder, zip_bytes, zip_job, zip_name
@@ -181,6 +189,7 @@ __all__ = [
     "get_rule",
     "glob",
     "grep",
+    "hand_over",
     "held_file",
     "held_mounts",
     "held_places",
@@ -191,9 +200,11 @@ __all__ = [
     "is_hub_operator",
     "is_inside",
     "is_left_out",
+    "is_mine",
     "is_small_folder",
     "keep_approved",
     "leave_out_everywhere",
+    "leave_to_its_node",
     "lines_with_keys",
     "list_entries",
     "lock_file",
@@ -203,7 +214,10 @@ __all__ = [
     "matched_paths",
     "may_mount_directories",
     "mount_at",
+    "mount_at_prefix",
     "mounts_of_space",
+    "mounts_of_this_node",
+    "mounts_with_nodes",
     "move",
     "newest_revisions",
     "note_editing",
@@ -214,6 +228,7 @@ __all__ = [
     "policy_for",
     "published_now",
     "put_back",
+    "put_in_charge",
     "read",
     "read_many",
     "record_revision",
@@ -250,6 +265,7 @@ __all__ = [
     "view_at",
     "walk",
     "why_program",
+    "why_unwritten",
     "write",
     "zip_bytes",
     "zip_job",

@@ -9,7 +9,7 @@ from typing import Any
 
 from memoryhub.db import statements
 from memoryhub.domain.files.disk.marks import has_secret_name
-from memoryhub.domain.files.mounts import find_mount, intake_of, mounts_of_space
+from memoryhub.domain.files.mounts import find_mount, intake_of, is_mine, mounts_of_space
 from memoryhub.domain.files.read import ANYBODY, Published, Reader
 from memoryhub.domain.files.write import read_many
 from memoryhub.errors import HubError
@@ -46,7 +46,7 @@ def list_entries(
     found = {entry.path: entry for entry in _entries_in_hub(space, mounts, mount, prefix, thread_id)} if mount else {}
     if mount and mount.store == Mount.Store.VIEWS:
         found = {entry.path: entry for entry in _views(space, mount, prefix, reader)}
-    if mount and (taking := intake_of(mount)):
+    if mount and is_mine(mount) and (taking := intake_of(mount)):
         found = _entries_on_disk(mount, taking, prefix, found, with_odd=with_odd)
         found = _without_held(space, found, prefix)
     for other in mounts:
@@ -73,7 +73,7 @@ def page_of_entries(
     mounts = mounts_of_space(space)
     mount = find_mount(mounts, prefix)
     has_inner = any(other.prefix != prefix and other.prefix.startswith(prefix) for other in mounts)
-    if mount is None or has_inner or mount.store == Mount.Store.VIEWS or intake_of(mount):
+    if mount is None or has_inner or mount.store == Mount.Store.VIEWS or (is_mine(mount) and intake_of(mount)):
         found = list_entries(space, prefix, with_odd=with_odd)
         return found[start : start + count], len(found)
     values = {"cut": len(prefix) + 1, **_below(space, mount, prefix, ""), "start": start, "count": count}

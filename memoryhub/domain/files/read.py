@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from memoryhub.db import fragments, statements
-from memoryhub.domain import spaces
+from memoryhub.domain import nodes, spaces
 from memoryhub.domain.files.mounts.intakes import intake_at
 from memoryhub.errors import Forbidden, HubError, NotFound
 from memoryhub.models import Agent, Space
@@ -91,7 +91,13 @@ class PublishedRow:
     held: str  # what lies on disk is another text, which waits for a person
     content: bytes | None
     selection: str = ""
+    node: str = ""
     refusal: HubError | None = None
+
+    @property
+    def lies_here(self) -> bool:
+        """Whether its text is taken from a disk of this node."""
+        return self.store == "filesystem" and nodes.is_here(self.node)
 
     @property
     def relative(self) -> str:
@@ -130,7 +136,7 @@ class PublishedRow:
 
     def on_disk(self) -> tuple[DiskFile, ...]:
         """Where its text lies on disk, if it does."""
-        if self.store != "filesystem":
+        if not self.lies_here:
             return ()
         mark = None if self.held == "deleted" else tuple(json.loads(self.stat or "[]"))
         return (DiskFile(self.directory, self.relative, mark),)
@@ -174,7 +180,7 @@ SELECT p.path, m.prefix, coalesce(m.store, ''), coalesce(m.directory, ''), coale
   coalesce(f.revision, 0), coalesce(f.is_deleted, false), coalesce(f.sha256, ''), f.stat::text, f.written_revision,
   coalesce(f.problem, ''), f.created_at, f.modified_at, f.used_at, coalesce(f.author_kind, ''),
   coalesce(f.author_name, ''), coalesce(f.disk_secrets::text, '[]'),
-  coalesce(f.held, ''), r.content, coalesce(m.selection, '')
+  coalesce(f.held, ''), r.content, coalesce(m.selection, ''), coalesce(m.node, '')
 FROM unnest(%(paths)s::text[]) WITH ORDINALITY AS p(path, n)
 LEFT JOIN LATERAL ({fragments.mount_of("p.path", "%(space)s", f"*, {THREAD_OF_STORE}, {fragments.SELECTION}")}) m ON true
 LEFT JOIN LATERAL ({fragments.file_at("p.path", "%(space)s", "coalesce(m.thread, '')")}) f ON true
@@ -264,7 +270,7 @@ def changed_on_disk(rows: list[PublishedRow]) -> list[PublishedRow]:
     """The rows whose file on disk changed since it was last read or written, or cannot be looked at."""
     by_root: dict[str, list[PublishedRow]] = {}
     for row in rows:
-        if row.store == "filesystem" and row.refusal is None:
+        if row.refusal is None and row.lies_here:
             by_root.setdefault(row.directory, []).append(row)
     changed = []
     for root, group in by_root.items():

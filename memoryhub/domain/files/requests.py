@@ -90,6 +90,12 @@ class Applied:
     created: bool
     occurrences: int | None = None  # how many places an edit changed
 
+    @property
+    def why_waiting(self) -> str:
+        """Why the revision is not on disk yet; empty where it is, or has no place there."""
+        file = self.revision.file if Revision.file.is_cached(self.revision) else None
+        return file.problem if file is not None else ""
+
 
 @dataclass(frozen=True)
 class Pending:

@@ -12,7 +12,7 @@ from memoryhub.errors import Invalid
 from memoryhub.models import Space
 from memoryhub.stores import paths
 from memoryhub.text.lines import text_of
-from memoryhub.text.path_patterns import glob_matches
+from memoryhub.text.path_patterns import Glob, glob_matches
 
 MAX_MATCHES = 1000
 MAX_LINE_LENGTH = 4000
@@ -26,8 +26,9 @@ def glob(
     _check_pattern(pattern)
     prefix = paths.clean(prefix or "/", directory=True)
     found: list[Entry] = []
+    wanted = Glob(pattern)
     for entry in walk(space, prefix, thread_id=thread_id, reader=reader):
-        if glob_matches(pattern, entry.path[len(prefix) :]):
+        if wanted.matches(entry.path[len(prefix) :]):
             if len(found) == MAX_MATCHES:
                 return found, True
             found.append(entry)
@@ -54,7 +55,8 @@ def grep(
     _check_pattern(pattern)
     prefix = paths.clean(prefix or "/", directory=True)
     entries = walk(space, prefix, thread_id=thread_id, reader=reader)
-    chosen = sorted(entry.path for entry in entries if not glob or glob_matches(glob, entry.path[len(prefix) :]))
+    wanted = Glob(glob) if glob else None
+    chosen = sorted(entry.path for entry in entries if not wanted or wanted.matches(entry.path[len(prefix) :]))
     chosen = chosen or _single_file(prefix, glob)
     # More files than these would push out of the cache what others read.
     texts_of = published_now if len(chosen) <= _BATCH else read_many

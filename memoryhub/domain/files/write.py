@@ -111,7 +111,13 @@ def _answers(
 
 def _sync_row(space: Space, row: PublishedRow) -> HubError | None:
     """Bring one path in step with its disk; answers the error of a disk that cannot be read, so that no old text is served."""
-    columns = {"prefix": row.prefix, "store": row.store, "directory": row.directory, "policy": row.policy}
+    columns = {
+        "prefix": row.prefix,
+        "store": row.store,
+        "directory": row.directory,
+        "policy": row.policy,
+        "node": row.node,
+    }
     place = mounts.place_in_mount(Mount(space=space, **columns, **columns_of(row.selection)), row.path)
     try:
         file = sync.sync_file(space, paths.clean(row.path), place)
@@ -143,6 +149,12 @@ def file_row(space: Space, path: str, thread_id: str = "") -> File:
     if file is None:
         raise edits.file_not_found(path)
     return file
+
+
+def why_unwritten(space: Space, path: str) -> str:
+    """Why the newest revision of a file is not on disk yet; empty where it is, or has no place there."""
+    waiting = File.objects.within(space).filter(path=path, thread_id="", problem__startswith="Revision ")
+    return waiting.values_list("problem", flat=True).first() or ""
 
 
 # ---- changing
@@ -332,7 +344,9 @@ def _transfer(
         return revision
 
 
-def restore(space: Space, actor: Actor, path: str, number: int, *, reason: str = "") -> Revision:
+def restore(
+    space: Space, actor: Actor, path: str, number: int, *, reason: str = "", place: Place | None = None
+) -> Revision:
     """Make an earlier text the newest again, as a new revision."""
     path = paths.clean(path)
     earlier = revisions.get_revision(file_row(space, path), number)
@@ -340,4 +354,4 @@ def restore(space: Space, actor: Actor, path: str, number: int, *, reason: str =
         raise Conflict(f"Revision {number} is a deletion: there is no text to restore.", code="nothing_to_restore")
     why = reason or f"Restored revision {number}"
     content = bytes(earlier.content)
-    return write(space, actor, path, content, reason=why, kind="restore", restored_from=number)
+    return write(space, actor, path, content, reason=why, kind="restore", restored_from=number, place=place)

@@ -13,10 +13,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from memoryhub import languages
-from memoryhub.db import statements
+from memoryhub.db import locks, statements
 from memoryhub.domain import jobs, spaces
 from memoryhub.domain.accounts import may
 from memoryhub.domain.notify import http
+from memoryhub.errors import Unavailable
 from memoryhub.models import Job, Proposal, Space
 from memoryhub.text.unseen import spelled_out
 
@@ -30,20 +31,26 @@ log = logging.getLogger("memoryhub.digests")
 @jobs.periodic("digests.plan", every=timedelta(hours=1))
 def plan_daily_mails() -> dict[str, int]:
     """Enqueues the digest of each space that chose this hour, once a day."""
-    hour = timezone.localtime().hour
+    with locks.exclusive("digests.plan"):  # else a process that was paused would plan them once more
+        return {"asked": _plan()}
+
+
+def _plan() -> int:
+    now = jobs.database_now()
+    hour = timezone.localtime(now).hour
     count = 0
     for space in Space.objects.exclude(settings__digest=None):
         chosen = spaces.get_setting(space, "digest")
-        if chosen.isdecimal() and int(chosen) == hour and not _sent_today(space):
+        if chosen.isdecimal() and int(chosen) == hour and not _sent_today(space, now):
             jobs.enqueue(DAILY_MAIL_JOB, space=space)
             count += 1
-    return {"asked": count}
+    return count
 
 
-def _sent_today(space: Space) -> bool:
+def _sent_today(space: Space, now: datetime) -> bool:
     return (
         Job.objects.within(space)
-        .filter(kind=DAILY_MAIL_JOB, created_at__gte=timezone.now() - timedelta(hours=20))
+        .filter(kind=DAILY_MAIL_JOB, created_at__gte=now - timedelta(hours=20), created_at__lte=now)
         .exists()
     )
 
@@ -51,7 +58,17 @@ def _sent_today(space: Space) -> bool:
 @jobs.job(DAILY_MAIL_JOB, outgoing=True)
 def send_daily_mails(job: Job, progress: jobs.Progress) -> dict[str, int]:
     """Sends the digest of one space to each reviewer and owner who has an address. An address that the server refuses is
-    passed over; the payload notes who got it, so that nobody gets it twice when the job is tried again."""
+    passed over; the payload notes who got it, so that nobody gets it twice when the job is tried again.
+
+    The lock is as for notices of webhooks: a process that was paused goes on alone."""
+    with locks.try_exclusive(f"{DAILY_MAIL_JOB} {job.pk}") as is_free:
+        if not is_free:
+            raise Unavailable("another process sends it")
+        job.payload = Job.objects.values_list("payload", flat=True).get(pk=job.pk)
+        return _send(job)
+
+
+def _send(job: Job) -> dict[str, int]:
     space = Space.objects.get(pk=job.space_id)
     proposals = _open_proposals(space)
     if not proposals:

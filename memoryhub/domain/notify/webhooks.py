@@ -20,7 +20,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from memoryhub import languages
-from memoryhub.db import statements
+from memoryhub.db import locks, statements
 from memoryhub.domain import activity, jobs
 from memoryhub.domain.accounts import require
 from memoryhub.domain.notify import addresses, http
@@ -184,7 +184,18 @@ def signature(secret: str, stamp: str, body: bytes) -> str:
 
 @jobs.job(SEND_JOB, outgoing=True)
 def send_notice(job: Job, progress: jobs.Progress) -> dict[str, Any]:
-    """Sends one notice; when the address does not answer, the job tries again later."""
+    """Sends one notice; when the address does not answer, the job tries again later.
+
+    The lock lasts as long as the process that sends has its connection: one that was paused for longer than its lease goes on
+    alone, and what another took over meanwhile waits for it.
+    """
+    with locks.try_exclusive(f"{SEND_JOB} {job.payload['notice']}") as is_free:
+        if not is_free:
+            raise Unavailable("another process sends it")
+        return _send(job)
+
+
+def _send(job: Job) -> dict[str, Any]:
     notice = WebhookNotice.objects.select_related("webhook").filter(pk=job.payload["notice"]).first()
     if notice is None or not notice.webhook.is_on or notice.delivered_at:
         return {}

@@ -15,7 +15,6 @@ from memoryhub.domain.prompts.agents_behind import (
     agent_rows,
     agents_called_last,
     last_calls,
-    live_threads,
     rows_with_tokens,
     standings,
     threads_behind,
@@ -36,6 +35,7 @@ from memoryhub.domain.prompts.explain.compare import (
     PromptChange,
     compare_moments,
 )
+from memoryhub.domain.prompts.explain.live_threads import count_live_threads
 from memoryhub.domain.prompts.explain.moments import Moment, moments_of
 from memoryhub.domain.prompts.explain.new_agent import prompt_of_new_agent
 from memoryhub.domain.prompts.explain.origins import LineOrigin, line_origin
@@ -54,7 +54,7 @@ from memoryhub.domain.prompts.framework_templates import (
     templates_for,
 )
 from memoryhub.domain.prompts.requests import NO_LIMITS, AskedLimits, LastCall, PromptRequest, dialect_of, parse_time
-from memoryhub.domain.prompts.serve import prompt_for, working_column
+from memoryhub.domain.prompts.serve import keep_for_later, prompt_for, stale_prompt, working_column
 from memoryhub.domain.prompts.sources import (
     Configuration,
     add_source,
@@ -111,6 +111,7 @@ __all__ = [
     "chosen_template",
     "compare_moments",
     "connect_agent",
+    "count_live_threads",
     "create_agent",
     "decide_template",
     "delete_agent",
@@ -124,10 +125,10 @@ __all__ = [
     "import_installed_template",
     "import_template_wheel",
     "is_source",
+    "keep_for_later",
     "last_calls",
     "line_origin",
     "listed_sources",
-    "live_threads",
     "moments_of",
     "parse_time",
     "pending_numbers",
@@ -141,6 +142,7 @@ __all__ = [
     "reorder_source",
     "rows_with_tokens",
     "sources_of",
+    "stale_prompt",
     "standings",
     "start_download",
     "start_missing_download",

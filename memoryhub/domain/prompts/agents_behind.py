@@ -6,35 +6,23 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.db.models import F, Q
 from django.utils import timezone
 
-from memoryhub.db import statements
+from memoryhub.db import fragments, statements
 from memoryhub.domain import activity
 from memoryhub.domain.prompts import inputs
 from memoryhub.domain.prompts.assemble import assemble_request
+from memoryhub.domain.prompts.explain.live_threads import THREAD_LIFETIME, grouped_threads, live_threads
+from memoryhub.domain.prompts.explain.sizes import Segment, segments_of
 from memoryhub.domain.prompts.requests import LastCall, StoredRequest, compare_query, dialect_of, stored_texts
 from memoryhub.models import Agent, Delivery, PromptText, Space, Token
 from memoryhub.stores.file_cache import DiskFile, FileCache
 
-# A thread that has not asked for its prompt for this long counts as ended.
-THREAD_LIFETIME = timedelta(days=7)
-MAX_DELIVERIES = 100  # the newest of an agent, among which its threads are looked for
 MAX_REQUESTS = 20  # different ones of an agent that are assembled; threads that asked for others are not compared
-LAYER_OF_PART = {"source": "source", "working": "working", "longterm": "longterm"}
-
-
-@dataclass
-class Segment:
-    """One segment of a bar: its layer and tokens, where it begins and how wide it is in per cent."""
-
-    layer: str
-    tokens: int
-    x: float = 0.0
-    width: float = 0.0
 
 
 @dataclass
@@ -45,15 +33,12 @@ class AgentRow:
     delivery: Delivery | None = None
     tokens: int = 0
     segments: Sequence[Segment] = ()
-    behind_threads: Sequence[BehindThread] = ()  # calls without a thread count as one
+    behind: int = 0  # threads that would get other bytes now; calls without a thread count as one
+    behind_threads: Sequence[BehindThread] = ()  # the newest of them
     is_current: bool = False  # its last call would get the same bytes now
     is_old: bool = False  # its last call would get other bytes now
     now: PromptNow | None = None  # what its last call would get now
     token: Token | None = None  # the one it used last
-
-    @property
-    def behind(self) -> int:
-        return len(self.behind_threads)
 
     @property
     def up_to_date(self) -> bool | None:
@@ -91,7 +76,7 @@ def agent_row(space: Space, agent: Agent) -> AgentRow:
 
 def rows_for(space: Space, agents: list[Agent]) -> list[AgentRow]:
     by_agent: dict[int, list[ThreadStanding]] = {}
-    for one in standings(space, agents):
+    for one in grouped_standings(space, agents):
         by_agent.setdefault(one.delivery.agent_id, []).append(one)
     last = {pk: threads[0] for pk, threads in by_agent.items()}
     shas = {one.delivery.sha256 for one in last.values()}
@@ -102,8 +87,9 @@ def rows_for(space: Space, agents: list[Agent]) -> list[AgentRow]:
         text = texts.get(newest.delivery.sha256) if newest else None
         tokens = text.tokens if text else 0
         segments = segments_of(text.parts, tokens, agent.budget) if text else ()
-        behind = [as_behind(one, agent) for one in by_agent.get(agent.pk, ()) if one.is_behind]
-        row = AgentRow(agent, None, tokens, segments, behind)
+        old = [one for one in by_agent.get(agent.pk, ()) if one.is_behind]
+        shown = [as_behind(one, agent, *thread) for one in old for thread in one.alike]
+        row = AgentRow(agent, None, tokens, segments, sum(one.count for one in old), shown)
         if newest:
             row = replace(
                 row, delivery=newest.delivery, is_current=newest.is_current, is_old=newest.is_behind, now=newest.now
@@ -119,22 +105,6 @@ def rows_with_tokens(space: Space, rows: list[AgentRow]) -> list[AgentRow]:
     latest = found.order_by("agent_id", F("used_at").desc(nulls_last=True), "-pk").distinct("agent_id")
     by_agent = {token.agent_id: token for token in latest}
     return [replace(row, token=by_agent.get(row.agent.pk)) for row in rows]
-
-
-def segments_of(parts: list[dict[str, Any]], tokens: int, budget: int | None) -> list[Segment]:
-    """The parts of a prompt by layer, as segments of a bar that is as long as the budget."""
-    size: dict[str, int] = {}
-    for part in parts:
-        layer = LAYER_OF_PART.get(part["kind"], "plain")
-        size[layer] = size.get(layer, 0) + part["end"] - part["start"]
-    all_bytes, whole = sum(size.values()) or 1, max(budget or tokens, tokens, 1)
-    segments, x = [], 0.0
-    for layer in ("plain", "source", "working", "longterm"):
-        if layer in size:
-            share = round(tokens * size[layer] / all_bytes)
-            segments.append(Segment(layer, share, round(x, 2), round(100 * share / whole, 2)))
-            x += 100 * share / whole
-    return segments
 
 
 # What each thread would get now
@@ -166,6 +136,13 @@ class ThreadStanding:
     sha256: str = ""  # of the delivered bytes, as far as they are stored
     looks_back: bool = False  # it asked for a past moment, which stays
     is_guess: bool = False  # recorded by an older version, which stored no more of the call than its dialect
+    count: int = 1  # threads that asked the same and got the same
+    others: tuple[tuple[str, datetime], ...] = ()  # the newest of those: thread and time
+
+    @property
+    def alike(self) -> tuple[tuple[str, datetime], ...]:
+        """The newest threads of which this is true."""
+        return self.others or ((self.delivery.thread_id, self.delivery.last_at),)
 
     @property
     def differs(self) -> bool:
@@ -194,27 +171,6 @@ class ThreadStanding:
         return max(found, key=lambda one: one[2] - one[1], default=None)
 
 
-NEWEST_DELIVERIES = f"""
-SELECT d.* FROM unnest(%s::bigint[]) a(id) CROSS JOIN LATERAL (
-  SELECT * FROM memoryhub_delivery WHERE space_id = %s AND agent_id = a.id ORDER BY last_at DESC, id DESC LIMIT {MAX_DELIVERIES}
-) d ORDER BY d.last_at DESC, d.id DESC
-"""  # noqa: S608 (a number of ours)
-
-
-def live_threads(space: Space, agents: Iterable[Agent]) -> list[Delivery]:
-    """The last delivery of each thread of the last days, and of each agent its very last, newest first."""
-    ids = [agent.pk for agent in agents]
-    since, seen, met = timezone.now() - THREAD_LIFETIME, set(), set()
-    out = []
-    for one in Delivery.objects.raw(NEWEST_DELIVERIES, [ids, space.pk]) if ids else ():
-        place = (one.agent_id, one.thread_id)
-        if place not in seen and (one.last_at >= since or one.agent_id not in met):
-            out.append(one)
-        seen.add(place)
-        met.add(one.agent_id)
-    return out
-
-
 def last_calls(space: Space, agents: Iterable[Agent]) -> dict[int, LastCall]:
     """What each agent asked for last of the present, by its key; agents that never asked are left out."""
     newest: dict[int, StoredRequest] = {}
@@ -230,12 +186,14 @@ def last_calls(space: Space, agents: Iterable[Agent]) -> dict[int, LastCall]:
 
 
 def standings(space: Space, agents: Iterable[Agent]) -> list[ThreadStanding]:
-    """Each live thread with what it would get now for what it asked then, newest first.
+    """Each live thread with what it would get now for what it asked then, newest first."""
+    return standings_of(space, agents, [StoredRequest(one) for one in live_threads(space, agents)])
 
-    This is the one place that says what is up to date: pages, API and metrics read it.
-    """
+
+def standings_of(space: Space, agents: Iterable[Agent], stored: list[StoredRequest]) -> list[ThreadStanding]:
+    """What each of these calls would get now. This is the one place that says what is up to date: pages, API and metrics
+    read it."""
     by_pk = {agent.pk: agent for agent in agents}
-    stored = [StoredRequest(one) for one in live_threads(space, by_pk.values())]
     texts = stored_texts(space.pk, stored)
     look = LookedUp(space, working_ids(space, {one.delivery.agent_id for one in stored if one.query}))
     out = []
@@ -247,6 +205,20 @@ def standings(space: Space, agents: Iterable[Agent]) -> list[ThreadStanding]:
     return out
 
 
+def grouped_standings(space: Space, agents: list[Agent]) -> list[ThreadStanding]:
+    """`standings` with a row for all threads that asked the same and got the same: lists of many agents need no more. Where
+    the prompt depends on the thread, each thread has a row."""
+    groups = grouped_threads(space, agents)
+    found = standings_of(space, agents, [StoredRequest(delivery) for delivery, _, _ in groups])
+    apart = {one.delivery.agent_id for one in found if one.now and one.now.per_thread}
+    out = [
+        replace(one, count=count, others=threads)
+        for one, (_, count, threads) in zip(found, groups, strict=True)
+        if one.delivery.agent_id not in apart
+    ]
+    return out + standings(space, [agent for agent in agents if agent.pk in apart])
+
+
 prompts_now: FileCache[PromptNow] = FileCache(max_items=20_000)
 
 
@@ -255,7 +227,7 @@ class LookedUp:
     """What calls would get now, each different one of an agent looked up once, up to `MAX_REQUESTS` of them."""
 
     space: Space
-    entries: dict[int, str]  # by agent, the ids of its working entries
+    entries: dict[int, tuple[str, int]]  # by agent, as `working_ids` has them
     found: dict[tuple[Any, ...], PromptNow] = field(default_factory=dict)
     counts: Counter[int] = field(default_factory=Counter)
 
@@ -271,7 +243,9 @@ class LookedUp:
         return now
 
 
-def prompt_now(space: Space, agent: Agent, one: StoredRequest, text: bytes, entries: str | None) -> PromptNow:
+def prompt_now(
+    space: Space, agent: Agent, one: StoredRequest, text: bytes, entries: tuple[str, int] | None
+) -> PromptNow:
     """What the call would get now, from the cache while nothing changed."""
     asked = one.request(text)
     dialect = dialect_of(asked.dialect, agent)
@@ -288,20 +262,21 @@ def prompt_now(space: Space, agent: Agent, one: StoredRequest, text: bytes, entr
             prompt.disk,
             prompt.per_thread,
         )
-        if prompt.lasts and prompt.working_ids in (None, entries):
+        if prompt.lasts and prompt.working_ids in (None, entries and entries[0]):
             prompts_now.put((*key, asked.thread) if found.per_thread else key, found)
     return found
 
 
 WORKING_IDS = f"""
-SELECT a.id, {inputs.newest_ids("s.id", "a.id", inputs.HOT_LIMIT)}
+SELECT a.id, {inputs.newest_ids("s.id", "a.id", inputs.HOT_LIMIT)}, {fragments.INCARNATION}
 FROM memoryhub_agent a JOIN memoryhub_space s ON s.id = a.space_id WHERE a.id = ANY(%s)
 """  # noqa: S608 (an expression of ours)
 
 
-def working_ids(space: Space, agent_ids: set[int]) -> dict[int, str]:
-    """The ids of the working entries that a prompt of each of these agents would show."""
-    return dict(statements.rows(WORKING_IDS, [list(agent_ids)])) if agent_ids else {}  # type: ignore[arg-type]
+def working_ids(space: Space, agent_ids: set[int]) -> dict[int, tuple[str, int]]:
+    """The ids of the working entries that a prompt of each of these agents would show, and the incarnation of the server."""
+    rows = statements.rows(WORKING_IDS, [list(agent_ids)]) if agent_ids else []
+    return {agent: (ids, incarnation) for agent, ids, incarnation in rows}
 
 
 @dataclass
@@ -324,16 +299,14 @@ class BehindThread:
 
 
 def threads_behind(rows: Iterable[AgentRow]) -> list[BehindThread]:
-    """Live threads of these agents that would get other bytes now for what they asked then, newest threads first."""
+    """The newest live threads of these agents that would get other bytes now for what they asked then, newest first."""
     found = [one for row in rows for one in row.behind_threads]
     return sorted(found, key=lambda one: one.last_at, reverse=True)
 
 
-def as_behind(one: ThreadStanding, agent: Agent) -> BehindThread:
-    delivery, older = one.delivery, one.older_file or ("", 0, 0)
-    return BehindThread(
-        agent.pk, agent.slug, delivery.thread_id, *older, delivery.last_at, StoredRequest(delivery).values
-    )
+def as_behind(one: ThreadStanding, agent: Agent, thread: str, last_at: datetime) -> BehindThread:
+    older = one.older_file or ("", 0, 0)
+    return BehindThread(agent.pk, agent.slug, thread, *older, last_at, StoredRequest(one.delivery).values)
 
 
 MAX_MEASURED = 200  # agents of a space, those that called last
@@ -346,4 +319,4 @@ def measure_behind(only: str) -> Iterator[tuple[str, int]]:
     called = set(Delivery.objects.filter(last_at__gte=since).values_list("space_id", flat=True).distinct())
     for space in Space.objects.filter(pk__in=called, **({"slug": only} if only else {})).order_by("slug"):
         agents = Agent.objects.within(space).filter(seen_at__gte=since).order_by("-seen_at")[:MAX_MEASURED]
-        yield space.slug, sum(one.is_behind for one in standings(space, agents))
+        yield space.slug, sum(one.count for one in grouped_standings(space, list(agents)) if one.is_behind)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import OrderedDict
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
@@ -93,15 +94,16 @@ def redacted_thread(thread: str) -> str:
 
 
 def record_delivery(
-    space_id: int, agent_id: int, thread: str, prompt: Prompt, asked: PromptRequest | None = None
+    space_id: int, agent_id: int, thread: str, prompt: Prompt, asked: PromptRequest | None = None, mark: Hashable = None
 ) -> None:
     """Records that this agent and thread get these bytes: new bytes at once, repeats at most once a minute.
 
-    `asked` is the call, by default one that names the prompt's dialect and nothing else.
+    `asked` is the call, by default one that names the prompt's dialect and nothing else. What was recorded under another
+    `mark` is recorded anew: the database may have gone back since.
     """
     asked = asked or PromptRequest(prompt.dialect)
     thread = redacted_thread(thread)
-    key = (space_id, agent_id, thread, prompt.sha256, prompt.ledger, asked.dialect)
+    key = (space_id, agent_id, thread, prompt.sha256, prompt.ledger, asked.dialect, mark)
     age = recent_deliveries.age(key)
     if age is not None and age < REPEAT_AFTER:
         return
@@ -161,7 +163,9 @@ def threads_of(space: Space, agent: Agent, *, limit: int = 50) -> list[AgentThre
             one.delivery.thread_id,
             one.delivery,
             one,
-            agents_behind.as_behind(one, agent) if one.is_behind else None,
+            agents_behind.as_behind(one, agent, one.delivery.thread_id, one.delivery.last_at)
+            if one.is_behind
+            else None,
         )
         for one in found
     ]

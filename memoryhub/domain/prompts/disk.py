@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from memoryhub.domain import files
+from memoryhub.domain import files, nodes
 from memoryhub.errors import HubError
 from memoryhub.models import Space
 from memoryhub.stores import paths
@@ -37,12 +37,15 @@ class Place(NamedTuple):
     prefix: str
     thread: str | None
     selection: str | None  # what its mount takes in, where that is a directory
+    node: str | None = ""  # whose directory it is, where nodes share the database
 
     @property
     def is_left_out(self) -> bool:
         """Whether its mount leaves it out: then it is missing, whatever lies there."""
         relative = paths.strip(self.prefix, self.path or "") if self.selection else ""
-        return bool(self.selection) and files.is_left_out(self.directory, self.selection or "", relative)
+        return bool(self.selection) and files.is_left_out(
+            self.directory, self.selection or "", relative, self.node or ""
+        )
 
     @property
     def view(self) -> str:
@@ -52,7 +55,7 @@ class Place(NamedTuple):
     @property
     def is_on_disk(self) -> bool:
         """Whether its text is taken from the disk."""
-        return self.store == "filesystem" and not self.is_left_out
+        return self.store == "filesystem" and nodes.is_here(self.node or "") and not self.is_left_out
 
 
 def disk_files(places: Sequence[Place], states: Sequence[State]) -> tuple[DiskFile, ...]:

@@ -61,7 +61,7 @@ WITH listed AS (
    WHERE space_id = %(space)s AND agent_id IS NULL AND is_on
      AND NOT EXISTS (SELECT 1 FROM memoryhub_source WHERE space_id = %(space)s AND agent_id = %(agent)s)
 )
-SELECT l.path, l.printed, m.store, m.directory, m.prefix, m.thread, m.selection,
+SELECT l.path, l.printed, m.store, m.directory, m.prefix, m.thread, m.selection, m.node,
        f.mark, f.is_deleted, r.number, r.sha256, r.content,
        {agent}
   FROM memoryhub_agent a CROSS JOIN listed l
@@ -126,7 +126,9 @@ def inputs_sql(templated: bool, lately: bool, waiting: bool, shown: bool) -> str
     thread = "CASE WHEN store = 'thread' THEN %(thread)s::text ELSE '' END AS thread"
     return INPUTS.format(
         agent=once.format(**wanted),
-        mount=fragments.mount_of("l.path", "%(space)s", f"store, directory, prefix, {thread}, {fragments.SELECTION}"),
+        mount=fragments.mount_of(
+            "l.path", "%(space)s", f"store, directory, prefix, {thread}, {fragments.SELECTION}, node"
+        ),
         file=fragments.file_at("l.path", "%(space)s", "coalesce(m.thread, '')", f"id, revision, {MARK}, is_deleted"),
         text=fragments.newest_text_of("f", "%(space)s", "number, sha256, content"),
     )
@@ -146,7 +148,7 @@ SELECT p.n, f.mark, f.is_deleted, nullif(f.revision, 0), coalesce(r.sha256, null
 """  # noqa: S608 (an expression of ours)
 Rows = list[tuple[Any, ...]]
 Places = tuple[Place, ...]
-PLACE_WIDTH, STATE_WIDTH = 7, 5  # columns of a row: the place of a source, then the state of its file
+PLACE_WIDTH, STATE_WIDTH = 8, 5  # columns of a row: the place of a source, then the state of its file
 
 
 def current_inputs(

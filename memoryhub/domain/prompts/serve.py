@@ -1,18 +1,23 @@
 """What an agent gets when it asks for its prompt: the cached one while nothing changed, else one assembled anew.
 
 Agents ask for this most of all. `accounts.authenticate` reads the space's revision with the token; a prompt of that revision
-comes from the cache, and new bytes are recorded as a delivery before they are answered.
+comes from the cache, and new bytes are recorded as a delivery before they are answered. Ids of working memory are
+compared with the incarnation of the server: after a fail-over an id may be that of another entry.
 """
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
+
+from django.conf import settings
 
 from memoryhub import dialects
+from memoryhub.db.cache import Cache
 from memoryhub.dialects import Dialect
 from memoryhub.domain import retrieval
-from memoryhub.domain.accounts import Caller
+from memoryhub.domain.accounts import Caller, digest_of
 from memoryhub.domain.prompts import deliveries, inputs
 from memoryhub.domain.prompts.assemble import Prompt, build_prompt, gather_inputs
 from memoryhub.domain.prompts.inputs import PromptInputs
@@ -64,13 +69,14 @@ def prompt_for(caller: Caller, asked: PromptRequest) -> Prompt:
             asked = without_useless_query(asked, dialect)
     working_ids = working_ids_of(caller, asked)
     words = (asked.dialect, asked.query, asked.task, asked.at, asked.system_prompt, asked.limits)
-    key = (caller.space.pk, agent.pk, caller.space.revision, working_ids, *words)
+    key = (caller.space.pk, agent.pk, caller.space.revision, caller.incarnation, working_ids, *words)
     prompt = prompt_cache.get(key) or prompt_cache.get((*key, asked.thread))
     if prompt is None:
         prompt = assembled(caller, asked, dialect or dialect_for(agent, asked))
         if prompt.lasts:
             keep(prompt_cache, key, asked.thread, prompt, working_ids)
-    deliveries.record_delivery(caller.space.pk, agent.pk, asked.thread, prompt, asked)
+    mark = (caller.incarnation, caller.space.setup_mark)
+    deliveries.record_delivery(caller.space.pk, agent.pk, asked.thread, prompt, asked, mark)
     if asked.dialect != agent.asked_dialect:
         deliveries.note_dialect(caller.space.pk, agent, prompt, asked)
     return prompt
@@ -115,7 +121,7 @@ def inputs_for(caller: Caller, asked: PromptRequest, dialect: Dialect) -> Prompt
     """
     space, agent = caller.space, agent_of(caller)
     working_ids = working_ids_of(caller, asked)
-    key = (space.pk, agent.pk, space.setup_mark, working_ids, dialect.name, asked.limits)
+    key = (space.pk, agent.pk, space.setup_mark, caller.incarnation, working_ids, dialect.name, asked.limits)
     found = inputs_cache.peek(key) or inputs_cache.peek((*key, asked.thread))
     if found is not None and space.has_views and found.revision != space.revision:
         found = None  # what its sources show may be another
@@ -132,3 +138,34 @@ def inputs_for(caller: Caller, asked: PromptRequest, dialect: Dialect) -> Prompt
         )  # fmt: skip
     keep(inputs_cache, key, asked.thread, found, working_ids)
     return found
+
+
+# ---- while the database is away; off unless `MEMORYHUB_STALE_PROMPT_SECONDS` says for how long
+
+
+class Handed(NamedTuple):
+    """A prompt, and when it was current (`time.monotonic`)."""
+
+    prompt: Prompt
+    at: float
+
+
+handed_out: Cache[Handed] = Cache(
+    "prompts while the database is away", key="token, agent, call", max_bytes=32 << 20, size_of=lambda one: one.prompt.bytes + 1,
+    invalidated_by="`MEMORYHUB_STALE_PROMPT_SECONDS`", saves="answers while nothing can be asked; only with that setting",
+)  # fmt: skip
+
+
+def keep_for_later(secret: str, agent_slug: str, asked: PromptRequest, prompt: Prompt) -> None:
+    """Keeps a prompt that was made or confirmed just now."""
+    handed_out.put((digest_of(secret), agent_slug, asked), Handed(prompt, time.monotonic()))
+
+
+def stale_prompt(secret: str, agent_slug: str, asked: PromptRequest) -> tuple[Prompt, float] | None:
+    """What this token got for this call, and how many seconds ago; None where that is too long ago, or the setting is off.
+
+    A token that was revoked since gets it too: nobody can look that up then.
+    """
+    found = handed_out.get((digest_of(secret), agent_slug, asked)) if settings.STALE_PROMPT_SECONDS else None
+    age = time.monotonic() - found.at if found else 0.0
+    return (found.prompt, age) if found and age <= settings.STALE_PROMPT_SECONDS else None

@@ -25,8 +25,8 @@ WITH due AS (
     SELECT id FROM memoryhub_proposal
     WHERE space_id = %s AND state IN ('pending', 'outdated') AND expires_at <= %s AND {which} ORDER BY number LIMIT %s FOR UPDATE
 )
-UPDATE memoryhub_proposal p SET state = 'expired', note = %s, decided_at = %s, updated_at = %s, decided_by_id = NULL,
-    decided_by_name = %s
+UPDATE memoryhub_proposal p SET state = 'expired', note = %s, decided_at = greatest(%s, p.created_at), updated_at = %s,
+    decided_by_id = NULL, decided_by_name = %s
 FROM due WHERE p.id = due.id RETURNING p.number, p.path, p.kind
 """
 EXPIRE_ONE, EXPIRE_ALL = EXPIRE.format(which="number = %s"), EXPIRE.format(which="true")

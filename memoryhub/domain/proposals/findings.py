@@ -14,6 +14,7 @@ from memoryhub.detectors.normalise import normalise
 from memoryhub.domain import spaces
 from memoryhub.models import File, LongtermEntry, Revision, Source, Space
 from memoryhub.stores.known_names import plain
+from memoryhub.text import comments
 from memoryhub.text.lines import is_text, split, text_of
 from memoryhub.text.match import changes
 
@@ -89,10 +90,38 @@ def findings_in(
     before: str, after: str, known: Sequence[KnownText] = (), *, only: Iterable[str] | None = None
 ) -> list[Finding]:
     """Findings in the lines that a change touches, at their places in the text it makes, and those that come about because
-    these lines and the ones around them stand together now."""
-    if not before:
-        return detectors.find(after, only=only, context=known)
+    these lines and the ones around them stand together now. Prompts leave HTML comments out, so words are read across them."""
     codes = tuple(only or detectors.PROPOSAL)
+    found = _findings_in(before, after, known, codes)
+    if comments.OPEN not in after:
+        return found
+    across = _across_comments(before, after, [code for code in codes if code in JOINING])
+    new = [one for one in across if not any(one.code == other.code and _overlap(one, other) for other in found)]
+    return sorted([*found, *new], key=lambda one: (one.start, one.end, one.code)) if new else found
+
+
+def _overlap(one: Finding, other: Finding) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
+def _across_comments(before: str, after: str, codes: Sequence[str]) -> Iterator[Finding]:
+    """The findings of a text without its comments, at their places in the text with them."""
+    if not codes:
+        return
+    cuts = list(comments.spans(after))
+    removed = list(accumulate((end - start for start, end in cuts), initial=0))
+    begins = [start - gone for (start, _), gone in zip(cuts, removed, strict=False)]  # of each in the text without them
+    starts = _line_starts(split(after))
+    for one in _findings_in(comments.without(before), comments.without(after), (), tuple(codes)):
+        start = one.start + removed[bisect_right(begins, one.start)]
+        end = max(start, one.end + removed[bisect_left(begins, one.end)])
+        line = bisect_right(starts, start) if after else 1
+        yield _moved(replace(one, start=0, end=end - start), start, line - one.line)
+
+
+def _findings_in(before: str, after: str, known: Sequence[KnownText], codes: tuple[str, ...]) -> list[Finding]:
+    if not before:
+        return detectors.find(after, only=codes, context=known)
     old, new = split(before), split(after)
     starts, old_starts = _line_starts(new), _line_starts(old)
     found: list[Finding] = []

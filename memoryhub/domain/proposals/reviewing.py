@@ -159,7 +159,7 @@ def review(proposal: Proposal, *, context: int | None = 3, ticked: list[int] | N
             proposal.space, made.kind.files_after(proposal, made.after), [proposal], first=proposal.agent_id
         )
         made.losing_agents = _losing_agents(proposal, made.agents)
-        made.threads_behind = len(prompts.live_threads(proposal.space, [one.agent for one in made.changes]))
+        made.threads_behind = prompts.count_live_threads(proposal.space, [one.agent for one in made.changes])
     return made
 
 

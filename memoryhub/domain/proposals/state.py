@@ -104,7 +104,7 @@ def close(
     proposal: Proposal, state: str, actor: Actor, verb: str, says: str, *, note: str = "", adds: str = ""
 ) -> None:
     """Writes down how it ended and what came of it, with the line of activity that says so; the row is locked."""
-    now = timezone.now()
+    now = max(timezone.now(), proposal.created_at)  # another node, whose clock goes before, may have made it
     proposal.state, proposal.note = state, clean(note, 2000)
     proposal.decided_at, proposal.updated_at = now, now
     proposal.decided_by_id, proposal.decided_by_name = actor.id, actor.name
@@ -127,7 +127,7 @@ def mark_prompts(space: Space, kinds: Iterable[str]) -> None:
 
 CHILDREN = """
 UPDATE memoryhub_proposal SET state = 'outdated', note = 'It built on proposal ' || stacked_on || ', ' || %s || '.',
-    decided_at = %s, updated_at = %s, decided_by_id = NULL, decided_by_name = ''
+    decided_at = greatest(%s, created_at), updated_at = %s, decided_by_id = NULL, decided_by_name = ''
 WHERE id IN (
     SELECT id FROM memoryhub_proposal WHERE space_id = %s AND state = 'pending' AND stacked_on = ANY(%s)
     ORDER BY number FOR UPDATE

@@ -9,6 +9,7 @@ from typing import Any
 from memoryhub import detectors
 from memoryhub.db.cache import Cache
 from memoryhub.detectors import Finding, KnownText, secrets
+from memoryhub.detectors.acknowledgements import says_nothing
 from memoryhub.detectors.copies import is_copy
 from memoryhub.domain import jobs, spaces, working
 from memoryhub.domain.accounts import require
@@ -21,13 +22,14 @@ GATE_ACTIONS = {ADMIT: "admits", MARK: "admits with a mark", HOLD: "holds"}
 JUDGE = "judge"  # the reason of what the gate let through and a judge has not read yet
 JUDGE_JOB = "judging.judge"
 JUDGE_OFF: dict[str, Any] = {"is_on": False, "url": "", "model": "", "seconds": 15, "daily": 500}
-FEEDBACK, READS_ONLY = "feedback", "reads_only"
+FEEDBACK, READS_ONLY, VAGUE = "feedback", "reads_only", "vague"
 # In the order in which they look; the first that holds gives the reason.
 DEFAULT_STEPS = {
     "secrets": HOLD,
     "hidden": HOLD,
     "injection": HOLD,
     "coherence": HOLD,
+    VAGUE: HOLD,
     READS_ONLY: HOLD,
     "risky_advice": MARK,
     "duplicate": MARK,
@@ -38,6 +40,7 @@ SAYS = {
     "hidden": "Characters that a reader does not see and a model does.",
     "injection": "Sentences that speak to the model as if they were its rules.",
     "coherence": "Empty, cut off, repeated or broken text, error dumps and refusals.",
+    VAGUE: "Texts that say nothing to remember: acknowledgements, thanks, a few words without any fact.",
     "risky_advice": "Recipes that send data to an address, loosen a check, or run something from outside. Worth a close look.",
     READS_ONLY: "Output of memory_retrieval nodes, which only read.",
     "duplicate": "Text that a source or working memory already has.",
@@ -161,9 +164,11 @@ def findings_of_entry(space: Space, content: str) -> list[dict[str, Any]]:
 def _detect(content: str, node_kind: str, looking: list[str]) -> Iterator[Finding]:
     """What is seen in an output without comparing it with anything."""
     there = detectors.detectors()
-    plain = [code for code in looking if code in there and code != "duplicate"]
+    plain = [code for code in looking if code in there and code not in ("duplicate", VAGUE)]
     if plain:
         yield from detectors.find(content, only=plain)
+    if VAGUE in looking and says_nothing(content):
+        yield Finding(VAGUE, "low", 0, len(content), 1, "Vague: it says nothing that could be remembered.", "no-fact")
     if READS_ONLY in looking and node_kind == Record.NodeKind.MEMORY_RETRIEVAL:
         says = "A memory_retrieval node only reads: what it says is kept here and becomes memory by a person alone."
         yield Finding(READS_ONLY, "low", 0, len(content), 1, says)

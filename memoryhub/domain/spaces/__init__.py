@@ -2,7 +2,15 @@
 
 from memoryhub.domain.spaces.events import ask_event, on_event, send_event
 from memoryhub.domain.spaces.group_roles import apply_group_roles
-from memoryhub.domain.spaces.marks import LONGTERM_MARKS, NEW_MARK, longterm_mark, mark_longterm, mark_setup, text_mark
+from memoryhub.domain.spaces.marks import (
+    LONGTERM_MARKS,
+    NEW_MARK,
+    NEXT_REVISION,
+    longterm_mark,
+    mark_longterm,
+    mark_setup,
+    text_mark,
+)
 from memoryhub.domain.spaces.members import (
     add_member,
     change_role,
@@ -39,6 +47,7 @@ from memoryhub.domain.spaces.space import (
 __all__ = [
     "LONGTERM_MARKS",
     "NEW_MARK",
+    "NEXT_REVISION",
     "MarkedBytes",
     "add_member",
     "allowed_values",

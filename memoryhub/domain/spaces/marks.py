@@ -1,4 +1,8 @@
-"""Change marks: the counter and the random marks by which caches know that what they hold is out of date.
+"""Change marks: the revision and the random marks by which caches know that what they hold is out of date.
+
+None of them ever comes to stand for something else, also where a database goes back: after a restore, or a fail-over to a
+server that lagged. The marks are drawn at random, and the revision rises by a random step, so that the changes made after
+such a step back have other numbers than those that were lost.
 
 This module alone raises them, in the transaction of the change. Whoever changes something that a prompt is made of calls
 the function for its kind:
@@ -17,13 +21,15 @@ from memoryhub.db import statements
 from memoryhub.models import Space
 
 NEW_MARK = "(SELECT (random() * 9007199254740991)::bigint)"
+# A step of a billion on average leaves room for eight billion changes of a space.
+NEXT_REVISION = "revision = revision + 1 + (SELECT (random() * 2147483647)::bigint)"
 # Columns of a space to set where one of its counters is raised in the same statement.
-SETUP_MARKS = f"revision = revision + 1, setup_mark = {NEW_MARK}"
-LONGTERM_MARKS = f"revision = revision + 1, longterm_mark = {NEW_MARK}"
+SETUP_MARKS = f"{NEXT_REVISION}, setup_mark = {NEW_MARK}"
+LONGTERM_MARKS = f"{NEXT_REVISION}, longterm_mark = {NEW_MARK}"
 
 SETUP = f"UPDATE memoryhub_space SET {SETUP_MARKS} WHERE id = %s RETURNING revision"  # noqa: S608 (constants of ours)
 LONGTERM = f"UPDATE memoryhub_space SET {LONGTERM_MARKS} WHERE id = %s RETURNING revision"  # noqa: S608
-TEXT = f"UPDATE memoryhub_space SET revision = revision + 1 WHERE id = %s {statements.ONLY_IF_HELD} RETURNING revision"  # noqa: S608
+TEXT = f"UPDATE memoryhub_space SET {NEXT_REVISION} WHERE id = %s {statements.ONLY_IF_HELD} RETURNING revision"  # noqa: S608
 
 
 def mark_setup(space: Space | int) -> int:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
 from memoryhub.domain import files, spaces
 from memoryhub.management.base import HubCommand
-from memoryhub.models import HUB
+from memoryhub.models import HUB, Space
 
 
 class Command(HubCommand):
@@ -18,9 +18,9 @@ class Command(HubCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("action", choices=["add"])
+        parser.add_argument("action", choices=["add", "assign"])
         parser.add_argument("prefix", metavar="PREFIX", help="such as /memories/")
-        store = parser.add_mutually_exclusive_group(required=True)
+        store = parser.add_mutually_exclusive_group()
         store.add_argument("--dir", metavar="PATH", help="files of this directory")
         store.add_argument("--database", action="store_true", help="files that live in the hub")
         store.add_argument("--views", action="store_true", help="read-only files made of working and long-term memory")
@@ -42,11 +42,31 @@ class Command(HubCommand):
         parser.add_argument(
             "--ends-with-run", action="store_true", help="with --thread: files end when the hub starts again"
         )
+        parser.add_argument("--node", metavar="NODE", help="with assign: the node that reads and writes the directory")
         parser.add_argument("--put-back", action="store_true", help="with hold: the file returns to the approved text")
 
-    @transaction.atomic
     def run(self, **options: Any) -> dict[str, Any]:
         space = spaces.get_by_slug(options["space"])
+        return self.assign(space, options) if options["action"] == "assign" else self.add(space, options)
+
+    def assign(self, space: Space, options: dict[str, Any]) -> dict[str, Any]:
+        """Puts another node in charge of a mounted directory."""
+        if not options["node"]:
+            raise CommandError("Name the node with --node; `memoryhub nodes` lists them.", returncode=2)
+        mount = files.mount_at_prefix(space, options["prefix"])
+        node = files.put_in_charge(space, HUB, mount, options["node"])
+        return {
+            "space": space.slug,
+            "prefix": mount.prefix,
+            "directory": mount.directory,
+            "node": node.pk,
+            "name": node.name,
+        }
+
+    @transaction.atomic
+    def add(self, space: Space, options: dict[str, Any]) -> dict[str, Any]:
+        if not (options["dir"] or options["database"] or options["views"] or options["thread"]):
+            raise CommandError("Say where its files live: --dir, --database, --views or --thread.", returncode=2)
         chosen = {"filesystem": options["dir"], "thread": options["thread"], "views": options["views"]}
         store = next((name for name, given in chosen.items() if given), "database")
         mount = files.add_mount(
@@ -68,5 +88,7 @@ class Command(HubCommand):
         return answer
 
     def say(self, answer: dict[str, Any]) -> str:
+        if "node" in answer:
+            return f"{answer['name']} takes over {answer['prefix']} on {answer['directory']}."
         mounted = f"Mounted {answer['prefix']} on {answer['directory'] or answer['store']}, policy {answer['policy']}."
         return f"{mounted}\n{answer['says']}" if "says" in answer else mounted

@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from memoryhub.domain import exchange
+from memoryhub.domain import exchange, nodes
 from memoryhub.management.base import HubCommand
 from memoryhub.models import Space
 from memoryhub.server import datadir, dump
@@ -18,26 +18,75 @@ from memoryhub.server.migrate import migrate_if_needed
 
 class Command(HubCommand):
     help = (
-        "Replace the whole hub by a backup. What was there is first kept in a backup of its own. Stop the hub before."
+        "Replace the whole hub by a backup. What was there is first kept in a backup of its own. Stop the hub before. "
+        "Directories that this hub mounts itself are brought back; those of another hub stay as they are, and their files go into a "
+        "new folder beside the data directory."
     )
     offers_json = True
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("file", metavar="FILE")
+        parser.add_argument(
+            "--write-mounts",
+            action="store_true",
+            help="write into all mounted directories, also those that another hub may use",
+        )
+        parser.add_argument("--stop-nodes", action="store_true", help="stop the nodes that run on this database first")
+        parser.add_argument("--while-running", action="store_true", help="replace the database under running nodes")
 
-    def run(self, *, file: str, **options: Any) -> dict[str, Any]:
-        lock = datadir.hub_lock(settings.DATA_DIR)  # refused while the hub runs
+    def run(
+        self, *, file: str, write_mounts: bool, stop_nodes: bool, while_running: bool, **options: Any
+    ) -> dict[str, Any]:
+        source = Path(file).expanduser().absolute()
+        lock = datadir.hub_lock(settings.DATA_DIR)  # refused while the hub of this data directory runs
         try:
-            kept = self.keep_what_is_there()
-            about = dump.read(Path(file).expanduser().absolute())
+            made_at = dump.look_into(source)["made_at"]
+            stopped = self.make_way(stop_nodes=stop_nodes, while_running=while_running)
+            beside = None if write_mounts else folder_for_mounts(settings.DATA_DIR)
+            own = exchange.mounted_directories()
+
+            def keep() -> str:
+                if not options["json"]:
+                    self.stdout.write(self.plan(made_at, beside, own))
+                    self.stdout.flush()
+                return self.keep_what_is_there()
+
+            about, kept = dump.read(source, keep)
             migrate_if_needed()
             exchange.mark_stored_secrets()
+            if beside:
+                exchange.move_mounts(beside, own)
             problems = exchange.give_back_the_disk(about["made_at"])
             exchange.note_restore(about["made_at"])
         finally:
             lock.release()
-        return {"restored": about["made_at"], "spaces": Space.objects.count(), "kept": kept, "problems": problems}
+        return {
+            "restored": about["made_at"], "spaces": Space.objects.count(), "kept": kept, "problems": problems,
+            "mounts": str(beside) if beside and beside.exists() else None, "stopped": stopped,
+        }  # fmt: skip
+
+    def make_way(self, *, stop_nodes: bool, while_running: bool) -> list[str]:
+        """Refuses under running nodes, unless they are told to stop; answers which were."""
+        if stop_nodes:
+            return nodes.stop_all(besides=nodes.this_node())
+        if not while_running:
+            nodes.require_none_running(besides=nodes.this_node())
+        return []
+
+    def plan(self, made_at: str, beside: Path | None, own: set[str]) -> str:
+        """What will happen, said before it does."""
+        where = "the database of DATABASE_URL" if settings.DATABASE_URL else str(settings.DATA_DIR)
+        lines = [f"Replacing everything in {where} by the backup of {made_at}."]
+        if beside is None:
+            lines.append("Every directory that the backup mounts is brought to what the backup has.")
+            return "\n".join(lines)
+        if own:
+            lines.append(f"Brought to what the backup has, where it mounts them: {', '.join(sorted(own)[:10])}.")
+        lines.append(
+            f"Files of all other directories that it mounts go into {beside}; the directories stay as they are."
+        )
+        return "\n".join(lines)
 
     def keep_what_is_there(self) -> str:
         if not Space.objects.exists():
@@ -48,6 +97,20 @@ class Command(HubCommand):
 
     def say(self, answer: dict[str, Any]) -> str:
         lines = [f"Restored the backup of {answer['restored']}: {answer['spaces']} spaces."]
+        if answer["stopped"]:
+            lines.append(f"Stopped: {', '.join(answer['stopped'])}. Start them again.")
+        if answer["mounts"]:
+            lines.append(
+                f"Directories of another hub were not touched: their files are in {answer['mounts']}, which this hub mounts now. "
+                "To write into the directories themselves, restore with --write-mounts."
+            )
         if answer["kept"]:
             lines.append(f"What was there before is kept in {answer['kept']}.")
         return "\n".join(lines + [f"Not on disk yet: {problem}" for problem in answer["problems"]])
+
+
+def folder_for_mounts(data_dir: Path) -> Path:
+    """A folder beside the data directory that is not there yet."""
+    first = data_dir.with_name(f"{data_dir.name}-mounts")
+    numbered = (first.with_name(f"{first.name}-{number}") for number in range(2, 10_000))
+    return next(folder for folder in (first, *numbered) if not folder.exists())

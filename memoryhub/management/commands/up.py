@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import os
+import signal
 import socket
 import sys
 from argparse import ArgumentTypeError
@@ -15,15 +16,17 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandParser
-from django.db import OperationalError, connection, connections
+from django.db import DatabaseError, OperationalError, connection, connections
 
 from memoryhub import languages
-from memoryhub.domain import retrieval
+from memoryhub.db import locks
+from memoryhub.domain import nodes, retrieval
 from memoryhub.errors import HubError, Invalid, Unavailable
 from memoryhub.languages import translated
 from memoryhub.management.base import HubCommand
 from memoryhub.server import datadir, postgres, processes, serve, static_files, supervise, work
-from memoryhub.server.migrate import migrate_if_needed, require_vector, set_role_defaults
+from memoryhub.server.dump import keep_secret_key
+from memoryhub.server.migrate import MIGRATE_LOCK, migrate_if_needed, require_vector, set_role_defaults
 
 MIN_POSTGRES = 15
 
@@ -62,15 +65,31 @@ class Command(HubCommand):
         if not (settings.DATABASE_URL or postgres.cluster_of(data_dir).exists()):
             self.tell_progress("First start: making the database …")
         with database(data_dir) as using:
-            migrate_if_needed()
-            set_role_defaults()
-            static_files.collect_if_changed()
-            link = self.prepare_hub(
-                directory, demo=self.wants_demo(options), opened=options["open"], hold=options["hold"]
-            )
+            running = nodes.Run(work.VERSION)
+            with locks.in_turn(MIGRATE_LOCK):  # of nodes that start at once, each finds what the other made
+                migrate_if_needed(has_lock=True)
+                self.join(running)
+                set_role_defaults()
+                static_files.collect_if_changed()
+                link = self.prepare_hub(
+                    directory, demo=self.wants_demo(options), opened=options["open"], hold=options["hold"]
+                )
             self.allow(options["host"])
             self.load()
-            self.serve(data_dir, options["host"], listener, options["workers"], link, [lock, *using])
+            try:
+                self.serve(data_dir, options["host"], listener, options["workers"], link, [lock, *using], running)
+            finally:
+                with contextlib.suppress(DatabaseError):
+                    running.leave()
+
+    def join(self, running: nodes.Run) -> None:
+        """Takes the key that the nodes of this database share, and registers among them."""
+        if settings.DATABASE_URL:
+            key = nodes.shared_key(was_given=bool(os.environ.get("SECRET_KEY")))
+            if key != settings.SECRET_KEY:
+                settings.SECRET_KEY = key
+                keep_secret_key(key)
+        running.register()
 
     def wants_demo(self, options: dict[str, Any]) -> bool:
         from memoryhub.domain import demo
@@ -84,9 +103,8 @@ class Command(HubCommand):
 
     def prepare_hub(self, directory: Path | None, *, demo: bool, opened: str | None, hold: bool) -> str:
         """Makes the first space, its owner and, if wanted, the demo; returns the path of the owner's sign-in link."""
-        from memoryhub.domain import accounts, first_start, spaces
+        from memoryhub.domain import first_start, spaces
         from memoryhub.management import health
-        from memoryhub.models import HUB
 
         shown, moved = first_start.prepare(directory)
         for line in (shown, moved):
@@ -106,7 +124,15 @@ class Command(HubCommand):
         settings.FRONT_SPACE = os.environ["MEMORYHUB_FRONT_SPACE"] = settings.FRONT_SPACE or slug
         if not settings.OWNER_LINK:
             return "/login/"
-        return f"/login/once/{accounts.make_sign_in_link(HUB, accounts.hub_owner(), leads_to=f'/s/{slug}/')}/"
+        return f"/login/once/{self.owner_link(f'/s/{slug}/')}/"
+
+    def owner_link(self, leads_to: str) -> str:
+        """A one-time link for the owner of the hub. Those that other nodes of this database printed go on working."""
+        from memoryhub.domain import accounts
+        from memoryhub.models import HUB
+
+        maker = f"{HUB.name} on {settings.NODE_NAME} ({settings.NODE_ID})"[:150] if settings.DATABASE_URL else ""
+        return accounts.make_sign_in_link(HUB, accounts.hub_owner(), leads_to=leads_to, maker=maker)
 
     def make_demo(self) -> str:
         from memoryhub.domain import accounts, demo
@@ -135,14 +161,15 @@ class Command(HubCommand):
         processes.share_memory()
 
     def serve(
-        self, data_dir: Path, host: str, listener: socket.socket, count: int, link: str, held: list[datadir.Lock]
-    ) -> None:
+        self, data_dir: Path, host: str, listener: socket.socket, count: int, link: str, held: list[datadir.Lock],
+        running: nodes.Run,
+    ) -> None:  # fmt: skip
         shown, number = f"[{host}]" if ":" in host else host, listener.getsockname()[1]
         listener.listen(serve.BACKLOG)
         ready = ReadinessCheck(host, number, partial(self.say_ready, f"http://{shown}:{number}{link}"))
         children = [
             supervise.Child("web", partial(web, listener, count, data_dir), vital=True),
-            supervise.Child("background", partial(background, data_dir, listener)),
+            supervise.Child("background", partial(background, data_dir, listener, running)),
         ]
         supervisor = supervise.Supervisor(
             children, partial(release_in_child, held), partial(restart_database, data_dir)
@@ -185,12 +212,14 @@ def web(listener: socket.socket, count: int, data_dir: Path) -> None:
     serve.run(listener, count, data_dir)
 
 
-def background(data_dir: Path, listener: socket.socket) -> None:
+def background(data_dir: Path, listener: socket.socket, running: nodes.Run) -> None:
     languages.speak(settings.LANGUAGE_CODE)
     listener.close()
     processes.write_note(data_dir)
     # No other hub can work on the embedded database, so jobs that are "running" there were left by a killed one.
-    work.main(alone=not settings.DATABASE_URL)
+    work.main(
+        alone=not settings.DATABASE_URL, running=running, stop_node=partial(os.kill, os.getppid(), signal.SIGTERM)
+    )
 
 
 def release_in_child(held: list[datadir.Lock]) -> None:

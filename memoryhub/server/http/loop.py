@@ -91,8 +91,7 @@ class Loop:
                 if not self.stopping_at:
                     self._accept()
             elif key.data is self:
-                self.selector.unregister(key.fileobj)
-                self._begin_to_stop()
+                self._on_signal(key.fileobj)
             else:
                 self._guarded(key.data, self._on_event, events)
         now = time.monotonic()
@@ -109,6 +108,13 @@ class Loop:
             self._sweep(now)
         if self.accepts_again and now >= self.accepts_again:
             self._accept_again()
+
+    def _on_signal(self, waking: Any) -> None:
+        """Which signals came stands in what woke the worker; others than SIGTERM were handled where they came."""
+        with contextlib.suppress(BlockingIOError):
+            if signal.SIGTERM in waking.recv(4096):
+                self.selector.unregister(waking)
+                self._begin_to_stop()
 
     def _guarded(self, connection: Connection, act: Callable[..., None], *arguments: Any) -> None:
         """Whatever breaks on one connection (a full disk, an answer that cannot be written) ends that one and no other."""

@@ -9,6 +9,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
+from memoryhub.db import statements
 from memoryhub.domain import jobs
 from memoryhub.domain.jobs import queue
 from memoryhub.errors import Invalid, NotFound, Unavailable
@@ -232,3 +233,71 @@ class TestPeriodic:
             Job.objects.create(kind="x", state=Job.DONE, ended_at=timezone.now() - timedelta(days=days))
         queue.delete_old_jobs()
         assert Job.objects.count() == 1
+
+
+class TestClocks:
+    """The clock of a node, or of the machine with the database, goes ahead for a while."""
+
+    AHEAD = timedelta(days=31)
+
+    @pytest.fixture
+    def node_ahead(self, monkeypatch):
+        right = timezone.now
+        monkeypatch.setattr(queue.timezone, "now", lambda: right() + self.AHEAD)
+        return right
+
+    def test_work_is_due_by_the_clock_of_the_database(self, node_ahead):
+        enqueue_with(lambda job, progress: None)
+        jobs.enqueue("try", run_after=queue.timezone.now() + timedelta(seconds=30))
+        jobs.enqueue_all("try", [{"n": 2}])
+        statements.send_change(jobs.enqueue_as_change("try", {"n": 3}))
+        statements.send_change(
+            jobs.enqueue_as_change("try", {"n": 4}, run_after=queue.timezone.now() + timedelta(seconds=30))
+        )
+        waits = [job.run_after - node_ahead() for job in Job.objects.order_by("pk")]
+        assert [round(wait.total_seconds(), -1) for wait in waits] == [0, 30, 0, 0, 30]
+        claimed = queue.claim()
+        assert claimed is not None
+        claimed.refresh_from_db()
+        assert claimed.run_after - node_ahead() < queue.LEASE * 2
+
+    def test_no_periodic_work_rests_for_longer_than_its_period(self):
+        jobs.periodic("tidy", every=timedelta(hours=1))(lambda: None)
+        jobs.plan_periodic()
+        enqueue_with(lambda job, progress: None)
+        Job.objects.update(run_after=timezone.now() + self.AHEAD, created_at=timezone.now() + self.AHEAD)
+        jobs.bound_schedules()
+        waits = dict(Job.objects.values_list("kind", "run_after"))
+        assert timedelta(0) < waits["every.tidy"] - timezone.now() <= timedelta(hours=1) or (
+            waits["every.tidy"] <= timezone.now()
+        )
+        assert waits["try"] <= timezone.now()
+
+    def test_what_waits_for_later_on_purpose_goes_on_waiting(self):
+        asked = enqueue_with(lambda job, progress: None, run_after=timezone.now() + timedelta(hours=3))
+        jobs.bound_schedules()
+        asked.refresh_from_db()
+        assert asked.run_after - timezone.now() > timedelta(hours=2)
+
+    def test_a_node_with_a_wrong_clock_ends_nothing(self, node_ahead):
+        done = []
+        jobs.periodic("expire", every=timedelta(hours=1))(lambda: done.append(1) and None)
+        Job.objects.create(kind="every.expire", run_after=node_ahead(), created_at=node_ahead())
+        assert queue.run_waiting() == 1
+        row = Job.objects.get()
+        assert (done, row.state) == ([], Job.WAITING)
+        assert "clock of this node is +2678" in row.last_error
+
+
+def test_a_process_that_was_paused_does_not_end_what_another_took_over():
+    asked = enqueue_with(lambda job, progress: {"by": "nobody"})
+    paused = queue.claim()
+    Job.objects.update(run_after=timezone.now() - timedelta(seconds=1))
+    queue.release_lost()
+    other = queue.claim()
+    queue.run(paused)
+    asked.refresh_from_db()
+    assert (asked.state, asked.result) == (Job.RUNNING, {})
+    queue.run(other)
+    asked.refresh_from_db()
+    assert (asked.state, asked.result) == (Job.DONE, {"by": "nobody"})

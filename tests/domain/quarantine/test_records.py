@@ -305,6 +305,16 @@ def test_a_long_session_is_seen_around_a_record(space, forge):
     assert seen(7, 9) == (list(range(9)), False, False)
 
 
+@pytest.mark.parametrize("text", ["ok", "Done, thanks!", "好的，收到"])
+def test_what_says_nothing_is_held_as_vague(space, forge, text):
+    kept = log(space, forge, text)
+    assert (kept.state, codes(kept)) == ("held", ["vague"])
+
+
+def test_a_line_of_vague_advice_is_no_reason_to_hold(space, forge):
+    assert codes(log(space, forge, "Be careful with refunds above 500 EUR, as discussed.")) == []
+
+
 def test_the_space_orders_its_own_gate(space, forge):
     spaces.change_settings(space, HUB, {"ingress": gate.checked_steps([("injection", "mark"), ("hidden", "admit")])})
     space.refresh_from_db()

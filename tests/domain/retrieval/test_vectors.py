@@ -186,7 +186,7 @@ def test_only_what_is_new_is_read_after_a_change(facts, monkeypatch):
 def test_after_a_restore_an_id_may_mean_another_chunk(facts):
     told(facts, "teal")
     old = kept_of(facts)
-    turned = vectors.Vectors(old.mark, old.file - 1, old.row_ids, old.ids, old.owners, old.vectors[::-1])
+    turned = vectors.Vectors(old.mark, old.file + "1", old.row_ids, old.ids, old.owners, old.vectors[::-1])
     vectors.vectors.put(key_of(facts), turned)
     spaces.mark_longterm(facts)
     told(facts, "teal")

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from memoryhub.detectors import secrets
 from memoryhub.domain import jobs
-from memoryhub.domain.files.mounts import find_mount, mounts_of_space
+from memoryhub.domain.files.mounts import find_mount, is_mine, mounts_of_space
 from memoryhub.models import DISK, Mount, Revision, Space
 from memoryhub.stores import paths
 from memoryhub.stores.git_history import Author, History, repository_of
@@ -27,7 +27,7 @@ _MAX_REMEMBERED = 20_000
 def find_git_authors(space: Space, path: str, seconds: float = SECONDS_PER_LOOK) -> int:
     """Note the git authors of the newest texts from disk at this path; answers how many were found."""
     mount = find_mount(mounts_of_space(space), path)
-    if mount is None or mount.store != Mount.Store.FILESYSTEM:
+    if mount is None or mount.store != Mount.Store.FILESYSTEM or not is_mine(mount):
         return 0
     return _find(mount, _without_author(space).filter(path=path)[:5], seconds)
 
@@ -82,7 +82,7 @@ def find_all_git_authors() -> int:
     """Looks for the git authors of new texts from disk; a commit may come after its text."""
     found = 0
     for mount in Mount.objects.filter(store=Mount.Store.FILESYSTEM).select_related("space"):
-        if repository_of(mount.directory):
+        if is_mine(mount) and repository_of(mount.directory):
             mine = _without_author(mount.space).filter(path__startswith=mount.prefix)[:MAX_PER_ROUND]
             found += _find(mount, mine.iterator(chunk_size=50), SECONDS_PER_ROUND)
     return found

@@ -9,7 +9,7 @@ from django.db import transaction
 
 from memoryhub.domain import activity, jobs, spaces
 from memoryhub.domain.files.disk.sync import leave_out, lock_file
-from memoryhub.domain.files.mounts import find_mount, intake_of, mounts_of_space
+from memoryhub.domain.files.mounts import find_mount, intake_of, is_mine, mounts_of_space
 from memoryhub.models import HUB, File, Mount, Space
 from memoryhub.stores import paths
 from memoryhub.stores.filesystem import Entry
@@ -21,7 +21,7 @@ _BATCH = 200
 def folders_taken_in(mount: Mount) -> Iterator[tuple[str, list[Entry]]]:
     """The folders of a mounted directory that are taken in, nearest first, with their entries."""
     taking = intake_of(mount)
-    if taking is not None:
+    if taking is not None and is_mine(mount):
         taking.ignored.forget()  # so that a change of a .gitignore file counts at once
         yield from taking.folders()
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from datetime import timedelta
 
 from django.db import transaction
+from django.utils import timezone
 
 from memoryhub.domain import jobs, spaces
 from memoryhub.domain.files import revisions
@@ -12,11 +14,12 @@ from memoryhub.domain.files.disk import arrivals, marks
 from memoryhub.domain.files.disk.conflicts import record_late_text
 from memoryhub.domain.files.disk.intake import folders_taken_in
 from memoryhub.domain.files.disk.sync import KEEP_DISPLACED_SECONDS, lock_file
-from memoryhub.domain.files.mounts import Place, find_mount, mounts_of_space, place_in_mount
+from memoryhub.domain.files.mounts import Place, find_mount, is_mine, mounts_of_space, place_in_mount
 from memoryhub.errors import HubError
 from memoryhub.models import File, Job, Mount, Space
 from memoryhub.stores import FilesystemStore
 
+MAX_TURNS = 50
 log = logging.getLogger("memoryhub.files")
 
 
@@ -27,6 +30,9 @@ def delete_displaced(job: Job, progress: jobs.Progress) -> None:
     mount = find_mount(mounts_of_space(file.space), file.path) if file else None
     if file is None or mount is None:
         return
+    if mount.store == Mount.Store.FILESYSTEM and not is_mine(mount):  # for the node that wrote it
+        _leave_to_its_node(job)
+        return
     place, name = place_in_mount(mount, file.path), job.payload["name"]
     if not isinstance(place.store, FilesystemStore):
         return
@@ -36,6 +42,14 @@ def delete_displaced(job: Job, progress: jobs.Progress) -> None:
         if content is not None:
             _record_if_new(file.space, file, place, content)
     place.store.forget(place.relative, name)
+
+
+def _leave_to_its_node(job: Job) -> None:
+    """Adds the job again until the right node has it; what stays is found when that node starts."""
+    tries = job.payload.get("tries", 0) + 1
+    if tries <= MAX_TURNS:
+        when = timezone.now() + timedelta(seconds=KEEP_DISPLACED_SECONDS)
+        jobs.enqueue("files.forget", job.payload | {"tries": tries}, run_after=when)
 
 
 def _record_if_new(space: Space, file: File, place: Place, content: bytes) -> None:

@@ -9,7 +9,7 @@ from django.db import transaction
 from memoryhub.domain import activity, jobs, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.domain.files.disk import conflicts, marks, sync
-from memoryhub.domain.files.mounts import Place, find_mount, mounts_of_space, place_in_mount
+from memoryhub.domain.files.mounts import Place, find_mount, is_mine, mounts_of_space, place_in_mount
 from memoryhub.errors import Conflict, HubError, NotFound
 from memoryhub.models import Actor, AllowedValue, File, Job, Mount, Space
 from memoryhub.stores import FilesystemStore
@@ -89,7 +89,7 @@ def take_in_again(space: Space, path: str, reason: str) -> bool:
     Where disk and hub were in step, the new text counts: nothing changed on disk. What was held is judged anew.
     """
     mount = find_mount(mounts_of_space(space), path)
-    if mount is None or mount.store != Mount.Store.FILESYSTEM:
+    if mount is None or mount.store != Mount.Store.FILESYSTEM or not is_mine(mount):
         return False
     file, place = sync.lock_file(space, path), place_in_mount(mount, path)
     if not file.revision and not file.held:

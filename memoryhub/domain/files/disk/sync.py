@@ -21,10 +21,18 @@ from memoryhub.domain import jobs, spaces
 from memoryhub.domain.files import revisions
 from memoryhub.domain.files.disk import arrivals, conflicts, marks
 from memoryhub.domain.files.disk.marks import DiskText
-from memoryhub.domain.files.mounts import MOUNT_COLUMNS, Place, cached_mount, place_in_mount
+from memoryhub.domain.files.mounts import (
+    MOUNT_COLUMNS,
+    Place,
+    cached_mount,
+    find_mount,
+    mounts_of_space,
+    place_in_mount,
+    why_waiting,
+)
 from memoryhub.errors import HubError, NotFound, Unavailable
-from memoryhub.models import HUB, File, Space
-from memoryhub.stores import FilesystemStore
+from memoryhub.models import HUB, File, Mount, Space
+from memoryhub.stores import ElsewhereStore, FilesystemStore
 from memoryhub.stores.disk import FileContent, WriteResult
 from memoryhub.stores.selection import LeftOut
 
@@ -207,10 +215,11 @@ def mark_written(file: File, found: FileContent | None, seen: DiskText | None) -
 def write_to_disk(space: Space, file: File, place: Place, at_hand: tuple[int, bytes] | None = None) -> None:
     """Write the newest revision to the disk, and record a text that this displaced. The row is locked.
 
-    `at_hand` is a revision whose text the caller has at hand: its number and text. Files of other stores are only marked.
+    `at_hand` is a revision whose text the caller has at hand: its number and text. Files of other stores are only marked, and what
+    lies in a directory of another node waits for that.
     """
     if not isinstance(place.store, FilesystemStore):
-        if file.written_revision != file.revision:
+        if file.written_revision != file.revision and not place.store.on_disk:
             mark_written(file, None, None)
         return
     displaced: DiskText | None = None
@@ -318,27 +327,42 @@ WHERE f.id = %s FOR UPDATE OF f
 """  # noqa: S608 (only names of columns are put in)
 
 
-def push_revision(space: Space, file_id: int, number: int, text: bytes) -> None:
+def push_revision(space: Space, file_id: int, number: int, text: bytes) -> str:
     """The second transaction of every save: write the file's newest revision to the disk; `text` is that of revision `number`.
 
-    A failure is noted on the file, and the next read or save tries again.
+    A failure is noted on the file, and the next read or save tries again. Answers why it is not on disk yet; empty if it is.
     """
     with transaction.atomic():
         rows = statements.rows(LOCK_WITH_MOUNT, [file_id])
         if not rows or rows[0][len(COLUMNS)] is None:
-            return
+            return ""
         file, mount = _file_from_row(rows[0][: len(COLUMNS)]), rows[0][len(COLUMNS) :]
         place = place_in_mount(cached_mount(space.pk, *mount), file.path)
         if place.why_out():  # a pattern changed meanwhile
-            return
+            return ""
+        if isinstance(place.store, ElsewhereStore):
+            _set_problem(file, _unwritten_problem(file, Unavailable(why_waiting(_whole_mount(space, file)))))
+            return file.problem
         try:
             pull_from_disk(space, file, place)
             write_to_disk(space, file, place, (number, text))
         except HubError as error:
             _set_problem(file, _unwritten_problem(file, error))
+    return file.problem if file.written_revision != file.revision else ""
+
+
+def _whole_mount(space: Space, file: File) -> Mount:
+    mount = find_mount(mounts_of_space(space), file.path)
+    assert mount is not None, "its place was found just now"
+    return mount
 
 
 def push_after_commit(space: Space, file: File, text: bytes) -> None:
-    """Write the newest revision of a file, whose text is given, once the transaction has committed."""
+    """Write the newest revision of a file, whose text is given, once the transaction has committed; `file.problem` says then why
+    it could not be."""
     file_id, number = file.pk, file.revision
-    transaction.on_commit(lambda: push_revision(space, file_id, number, text))
+
+    def push() -> None:
+        file.problem = push_revision(space, file_id, number, text)
+
+    transaction.on_commit(push)

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from watchfiles import Change
@@ -20,11 +21,12 @@ from watchfiles import watch as watch_disk
 
 from memoryhub.domain import activity, jobs, spaces
 from memoryhub.domain.files.disk import arrivals, marks
+from memoryhub.domain.files.disk.handover import mounts_of_this_node, write_waiting
 from memoryhub.domain.files.disk.intake import folders_taken_in, leave_out_known, taken_files
 from memoryhub.domain.files.disk.leftovers import recover_leftovers
 from memoryhub.domain.files.disk.marks import DiskText
 from memoryhub.domain.files.disk.sync import is_written, sync_file
-from memoryhub.domain.files.mounts import find_mount, intake_of, is_inside, mounts_of_space, place_in_mount
+from memoryhub.domain.files.mounts import find_mount, intake_of, is_inside, is_mine, mounts_of_space, place_in_mount
 from memoryhub.errors import Conflict, HubError, NotFound
 from memoryhub.models import DISK, File, Job, Mount, Revision, Space
 from memoryhub.stores import FilesystemStore, ThreadStore, ignore_files, paths
@@ -33,6 +35,7 @@ from memoryhub.stores.disk import Stat, problem
 log = logging.getLogger("memoryhub.files")
 TICK_SECONDS = 2.0  # the longest wait for the first look after a watch began
 RESCAN_SECONDS = 30.0  # after which the watcher compares mounts and directories with its own list
+SHARED_RESCAN_SECONDS = 5.0  # where several nodes share the database
 
 
 def sync_path(space: Space, path: str) -> File | None:
@@ -181,18 +184,14 @@ def watch(stop: threading.Event) -> None:
     """Sync what changes below mounted directories while the hub runs; at the start, what changed before."""
     recovered: set[int] = set()
     while not stop.is_set():
-        mounts = _disk_mounts()
+        mounts = mounts_of_this_node()
         directories = {mount.pk: _directory_identity(mount) for mount in mounts}
         for mount in mounts:
             _scan_mount(mount, recovered)
         if any(directories.values()):
             _watch_folders(stop, mounts, directories)
         else:
-            stop.wait(RESCAN_SECONDS)
-
-
-def _disk_mounts() -> list[Mount]:
-    return list(Mount.objects.filter(store=Mount.Store.FILESYSTEM).select_related("space"))
+            stop.wait(rescan_seconds())
 
 
 _logged_problems: dict[int, str] = {}  # by mount: the problem that was logged last, so that each is logged once
@@ -233,6 +232,10 @@ def _directory_identity(mount: Mount) -> tuple[int, int] | None:
     return (found.st_dev, found.st_ino) if os.access(mount.directory, os.R_OK | os.X_OK) else None
 
 
+def rescan_seconds() -> float:
+    return SHARED_RESCAN_SECONDS if settings.DATABASE_URL else RESCAN_SECONDS
+
+
 def _watch_folders(stop: threading.Event, mounts: list[Mount], directories: dict[int, tuple[int, int] | None]) -> None:
     """Watch the folders that are taken in, until the list of them changes or a mount changes, goes or comes back."""
     folders = {path for mount in mounts if directories[mount.pk] for path in _real_folders(mount)}
@@ -253,7 +256,10 @@ def _watch_folders(stop: threading.Event, mounts: list[Mount], directories: dict
                 _sync_quietly(mount.space, path, mount)
             if _changes_folders(mounts, folders, changes):
                 return
-            if (changes or time.monotonic() - compared >= RESCAN_SECONDS) and _as_watched(_disk_mounts()) != watched:
+            write_waiting(mounts)
+            if (changes or time.monotonic() - compared >= rescan_seconds()) and _as_watched(
+                mounts_of_this_node()
+            ) != watched:
                 return
             compared = time.monotonic() if changes else compared
     except FileNotFoundError:  # a folder was deleted just now: the next round sees it
@@ -312,7 +318,7 @@ def _affected_paths(mounts: list[Mount], changed: set[str]) -> Iterator[tuple[Mo
 def scan_mount_job(job: Job, progress: jobs.Progress) -> None:
     """Scans a mount whose selection changed."""
     mount = Mount.objects.filter(pk=job.payload["mount"]).select_related("space").first()
-    if mount is not None:
+    if mount is not None and is_mine(mount):  # another node sees the change by itself
         _scan_mount(mount, {mount.pk})
 
 
@@ -336,5 +342,5 @@ def end_threads_of_run() -> int:
 @jobs.periodic("files.scan", every=timedelta(minutes=5))
 def scan_all() -> None:
     """Scans all mounts for what the watcher cannot see: network disks, a mount that was away."""
-    for mount in _disk_mounts():
+    for mount in mounts_of_this_node():
         _scan_mount(mount, set())

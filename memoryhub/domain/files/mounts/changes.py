@@ -10,6 +10,7 @@ from django.db.models import F
 from memoryhub.domain import activity, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.domain.files.mounts.directories import checked_directory, real_directory
+from memoryhub.domain.files.mounts.ownership import first_node
 from memoryhub.errors import Conflict, Invalid
 from memoryhub.models import Actor, File, Mount, Policy, Space
 from memoryhub.stores import paths
@@ -53,7 +54,13 @@ def add_mount(
     try:
         with transaction.atomic():
             mount = Mount.objects.create(
-                space=space, prefix=prefix, store=store, directory=directory, policy=policy, **chosen
+                space=space,
+                prefix=prefix,
+                store=store,
+                directory=directory,
+                policy=policy,
+                node=first_node() if directory else "",
+                **chosen,
             )
     except IntegrityError:
         raise Conflict(f"There is a mount at {prefix} already. Change that one.", field="prefix") from None
@@ -97,6 +104,8 @@ def change_mount(
         setattr(mount, name, value)
     adds = [_END[ends]] if ends != mount.ends_with_run else []
     mount.problem, mount.is_full, mount.ends_with_run = "", False, ends
+    if after[2] != before[2]:  # this node has just seen that it is there
+        mount.node, mount.next_node = first_node() if after[2] else "", ""
     if selected or (before[0], before[2]) != (after[0], after[2]):
         mount.taken_in_at = None  # what lies there is no change
     mount.save()

@@ -15,7 +15,7 @@ from memoryhub.domain.files.mounts.intakes import left_out_error
 from memoryhub.domain.files.mounts.resolve import Place, find_mount, mounts_of_space, place_in_mount, resolve_path
 from memoryhub.errors import HubError, Invalid
 from memoryhub.models import Agent, Mount, Policy, PolicyRule, Space
-from memoryhub.stores import paths, programs
+from memoryhub.stores import FilesystemStore, paths, programs
 from memoryhub.stores.known_names import is_hidden_memory
 
 NO_REASONS: frozenset[str] = frozenset()
@@ -45,7 +45,7 @@ def _hidden_tail(above: str) -> str:
 
 def _mode_reasons(place: Place) -> frozenset[str]:
     """An executable file on disk is a program, unless its ending says prose: some disks mark every file as executable."""
-    if not place.store.on_disk or programs.is_prose(place.relative):
+    if not isinstance(place.store, FilesystemStore) or programs.is_prose(place.relative):
         return NO_REASONS
     try:
         mode = os.lstat(place.real_path).st_mode

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from django.conf import settings
 
+from memoryhub.domain import nodes
 from memoryhub.errors import Invalid
 from memoryhub.models import Mount
 from memoryhub.stores.selection import LeftOut
@@ -16,11 +17,15 @@ from memoryhub.stores.survey import Intake, Survey, intake, survey
 PROGRAM = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
 
 
+# In place of a directory of another node: names alone decide there, as far as this node can tell.
+NOWHERE = "/dev/null/elsewhere"
+
+
 def intake_of(mount: Mount) -> Intake | None:
     """What the directory of a mount takes in; None for other stores."""
     if mount.store != Mount.Store.FILESYSTEM:
         return None
-    return intake_at(mount.directory, mount.selection)
+    return intake_at(mount.directory if nodes.is_here(mount.node) else NOWHERE, mount.selection)
 
 
 def intake_at(directory: str, selection: str) -> Intake:
@@ -28,15 +33,16 @@ def intake_at(directory: str, selection: str) -> Intake:
     return intake(directory, selection, own_folders(directory, str(settings.DATA_DIR)))
 
 
-def is_left_out(directory: str, selection: str, relative: str) -> bool:
-    """Whether a directory leaves out a path inside of it, by its name or a `.gitignore` file."""
-    return intake_at(directory, selection).why_out(relative) is not None
+def is_left_out(directory: str, selection: str, relative: str, node: str = "") -> bool:
+    """Whether a directory of a node leaves out a path inside of it, by its name or a `.gitignore` file."""
+    return intake_at(directory if nodes.is_here(node) else NOWHERE, selection).why_out(relative) is not None
 
 
 def survey_mount(mount: Mount) -> Survey | None:
-    """How many files a mount of a directory takes in, and what it leaves out and why; None for other stores."""
+    """How many files a mount of a directory takes in, and what it leaves out and why; None for other stores,
+    and for a directory of another node."""
     taking = intake_of(mount)
-    if taking is None:
+    if taking is None or taking.root == NOWHERE:
         return None
     taking.ignored.forget()
     return survey(taking)

@@ -11,10 +11,11 @@ from typing import Any
 
 from memoryhub.db import statements
 from memoryhub.domain.files.mounts.intakes import intake_of, left_out_error
+from memoryhub.domain.files.mounts.ownership import is_mine
 from memoryhub.domain.files.mounts.rules import rule_applies
 from memoryhub.errors import HubError, Invalid, NotFound
 from memoryhub.models import Agent, File, Mount, Policy, PolicyRule, Space, instance_from_columns
-from memoryhub.stores import FilesystemStore, Store, open_store, paths
+from memoryhub.stores import ElsewhereStore, FilesystemStore, Store, open_store, paths
 from memoryhub.stores.disk import Stat
 from memoryhub.stores.selection import FULL, LeftOut, why_entry_out
 from memoryhub.stores.survey import Intake
@@ -77,7 +78,7 @@ def find_mount(mounts: Iterable[Mount], path: str) -> Mount | None:
 
 
 # The columns of a mount that `cached_mount` needs.
-MOUNT_COLUMNS = ("prefix", "store", "directory", "policy", "takes", "include", "exclude", "is_full")
+MOUNT_COLUMNS = ("prefix", "store", "directory", "policy", "takes", "include", "exclude", "is_full", "node")
 
 
 @lru_cache(maxsize=256)
@@ -88,9 +89,9 @@ def cached_mount(space_id: int, *columns: Any) -> Mount:
 
 def place_in_mount(mount: Mount, path: str) -> Place:
     """The place of a path that belongs to this mount, with the mount's own policy."""
-    return Place(
-        mount, open_store(mount.store, mount.directory, mount.prefix), paths.strip(mount.prefix, path), mount.policy
-    )
+    is_elsewhere = mount.store == Mount.Store.FILESYSTEM and not is_mine(mount)
+    store = ElsewhereStore() if is_elsewhere else open_store(mount.store, mount.directory, mount.prefix)
+    return Place(mount, store, paths.strip(mount.prefix, path), mount.policy)
 
 
 def resolve_path(space: Space, path: str, *, agent: Agent | None = None) -> Place:
@@ -106,7 +107,7 @@ def resolve_path(space: Space, path: str, *, agent: Agent | None = None) -> Plac
 
 
 MOUNTS_AND_RULES = """
-SELECT id, space_id, prefix, store, directory, policy, takes, include, exclude, is_full, problem, created_at,
+SELECT id, space_id, prefix, store, directory, policy, takes, include, exclude, is_full, node, problem, created_at,
   EXISTS (SELECT 1 FROM memoryhub_policyrule r WHERE r.space_id = %(space)s AND r.is_on)
 FROM memoryhub_mount WHERE space_id = %(space)s ORDER BY prefix
 """
@@ -155,6 +156,15 @@ def _policy_and_rule(space: Space, mount: Mount, path: str, agent: Agent | None)
         if rule_applies(rule, path, agent):
             return rule.policy, rule
     return mount.policy, None
+
+
+def mount_at_prefix(space: Space, prefix: str) -> Mount:
+    """One mount of a space by its prefix."""
+    prefix = paths.clean(prefix if prefix.startswith(("/", *paths.HEADS)) else "/" + prefix, directory=True)
+    mount = Mount.objects.within(space).filter(prefix=prefix).first()
+    if mount is None:
+        raise NotFound(f"There is no mount at {prefix} in this space.")
+    return mount
 
 
 def get_mount(space: Space, pk: int) -> Mount:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+from typing import Any
 
 from django.utils import timezone
 
@@ -59,3 +60,34 @@ def _days(count: int) -> tuple[list[date], list[datetime], list[datetime]]:
     dates = [timezone.localdate() - timedelta(days=back) for back in range(count - 1, -1, -1)]
     starts = [timezone.make_aware(datetime.combine(one, time.min)) for one in dates]
     return dates, starts, [*starts[1:], starts[-1] + timedelta(days=1)]
+
+
+# The parts of one prompt
+
+LAYER_OF_PART = {"source": "source", "working": "working", "longterm": "longterm"}
+
+
+@dataclass
+class Segment:
+    """One segment of a bar: its layer and tokens, where it begins and how wide it is in per cent."""
+
+    layer: str
+    tokens: int
+    x: float = 0.0
+    width: float = 0.0
+
+
+def segments_of(parts: list[dict[str, Any]], tokens: int, budget: int | None) -> list[Segment]:
+    """The parts of a prompt by layer, as segments of a bar that is as long as the budget."""
+    size: dict[str, int] = {}
+    for part in parts:
+        layer = LAYER_OF_PART.get(part["kind"], "plain")
+        size[layer] = size.get(layer, 0) + part["end"] - part["start"]
+    all_bytes, whole = sum(size.values()) or 1, max(budget or tokens, tokens, 1)
+    segments, x = [], 0.0
+    for layer in ("plain", "source", "working", "longterm"):
+        if layer in size:
+            share = round(tokens * size[layer] / all_bytes)
+            segments.append(Segment(layer, share, round(x, 2), round(100 * share / whole, 2)))
+            x += 100 * share / whole
+    return segments

@@ -15,16 +15,17 @@ from typing import NamedTuple
 import numpy as np
 
 from memoryhub import embedders
-from memoryhub.db import statements
+from memoryhub.db import fragments, statements
 from memoryhub.db.cache import Cache
 from memoryhub.domain.retrieval.index import GROUP, Changed, Readers, mark_in, vector_bytes
 
 STAYS = 60.0  # seconds after the last query: spaces that do not fit together would push each other out each time
 
 # The numbers of all rows, and what stands in those above the ones that are kept. The file in which the table lies is another one
-# after a restore: then a number may mean another row.
+# after a restore, and the incarnation of the server after a fail-over: then a number may mean another row.
 READ = f"""
-SELECT s.longterm_mark, pg_relation_filenode('memoryhub_embedding'), now.row_ids, new.row_ids, new.ids, new.owners, new.vectors
+SELECT s.longterm_mark, pg_relation_filenode('memoryhub_embedding')::text || ' ' || {fragments.INCARNATION}, now.row_ids,
+   new.row_ids, new.ids, new.owners, new.vectors
 FROM memoryhub_space s CROSS JOIN LATERAL (
     SELECT string_agg(int8send(id), '') AS row_ids FROM memoryhub_embedding WHERE space_id = {{space}} AND embedded_by = '{{by}}'
 ) now CROSS JOIN LATERAL (
@@ -57,7 +58,7 @@ class Vectors:
     """A space's vectors under one embedder as they were under a mark: in the order of their chunks, each of length one."""
 
     mark: int
-    file: int  # in which the table lies
+    file: str  # in which the table lies, and of which start of the server
     row_ids: np.ndarray
     ids: np.ndarray
     owners: np.ndarray

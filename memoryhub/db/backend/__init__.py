@@ -1,0 +1,1 @@
+"""Django's backend for PostgreSQL, which does not wait for a server that hangs."""

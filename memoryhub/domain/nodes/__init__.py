@@ -1,0 +1,33 @@
+"""The nodes of one database: which hubs run on it, and which of them a mounted directory belongs to."""
+
+from memoryhub.domain.nodes.nodes import (
+    AWAY_SECONDS,
+    BEAT_SECONDS,
+    Run,
+    find_node,
+    forget_node,
+    is_here,
+    is_known,
+    listed,
+    require_none_running,
+    running,
+    shared_key,
+    stop_all,
+    this_node,
+)
+
+__all__ = [
+    "AWAY_SECONDS",
+    "BEAT_SECONDS",
+    "Run",
+    "find_node",
+    "forget_node",
+    "is_here",
+    "is_known",
+    "listed",
+    "require_none_running",
+    "running",
+    "shared_key",
+    "stop_all",
+    "this_node",
+]

@@ -1,0 +1,85 @@
+"""A database that hangs, comes back, or has no room left: what a hub answers meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import time
+from collections.abc import Iterator
+
+import httpx
+import psutil
+import pytest
+
+from memoryhub.server import postgres
+from tests.server.cluster import Cluster, cluster_from, soon
+
+
+@pytest.fixture(scope="module")
+def shared(cluster_once):
+    """Two nodes: the second hands out cached prompts while the database is away."""
+    with cluster_from(cluster_once) as made:
+        made.start("a", MEMORYHUB_STALE_PROMPT_SECONDS="600")
+        made.start("b")
+        made.agent = made.json("a", "agent", "add", "forge", "--dialect", "hub")["token"]
+        yield made
+
+
+@contextlib.contextmanager
+def stopped(made: Cluster) -> Iterator[None]:
+    """The server and all its processes stand still, and keep their connections."""
+    server = psutil.Process(postgres.postmaster_pid(made.server))
+    family = [server, *server.children(recursive=True)]
+    for process in family:
+        process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for process in reversed(family):
+            with contextlib.suppress(psutil.Error):
+                process.send_signal(signal.SIGCONT)
+
+
+def timed(made: Cluster, name: str, path: str, **headers: str) -> tuple[httpx.Response, float]:
+    began = time.monotonic()
+    answer = httpx.get(made.nodes[name].url + path, headers=headers, timeout=60)
+    return answer, time.monotonic() - began
+
+
+def test_a_hung_database_silences_nothing(shared):
+    token = {"Authorization": f"Bearer {shared.agent}"}
+    prompt = "/api/v1/prompt"
+    for name in "ab":
+        for _ in range(8):  # every worker of both has it
+            assert httpx.get(shared.nodes[name].url + prompt, headers=token).status_code == 200
+    with stopped(shared):
+        for name in "ab":
+            assert timed(shared, name, "/healthz")[0].json() == {"status": "up"}
+            answer, took = timed(shared, name, "/readyz")
+            assert (answer.status_code, took < 15) == (503, True), took
+            answer, took = timed(shared, name, prompt, **token)
+            assert took < 15
+            if name == "a":
+                assert (answer.status_code, answer.headers["Warning"]) == (200, '110 - "Response is Stale"')
+                assert answer.headers["ETag"]
+            else:
+                assert answer.status_code == 503
+                assert answer.json()["error"]["code"] == "database_away"
+        for name in "ab":  # by now each knows
+            for path in ("/healthz", "/readyz", prompt):
+                assert timed(shared, name, path, **token)[1] < 10, path
+        assert httpx.get(shared.nodes["a"].url + prompt, headers={"Authorization": "Bearer mh_x"}).status_code == 503
+    for name in "ab":
+        assert soon(lambda name=name: httpx.get(shared.nodes[name].url + "/readyz", timeout=30).status_code == 200, 30)
+        answer = soon(lambda name=name: timed(shared, name, prompt, **token)[0])
+        assert soon(lambda name=name: timed(shared, name, prompt, **token)[0].status_code == 200)
+        assert "Warning" not in timed(shared, name, prompt, **token)[0].headers
+
+
+def test_a_server_that_ended_is_found_again_by_all_nodes(shared):
+    postgres.stop(shared.server)
+    assert timed(shared, "b", "/readyz")[0].status_code == 503
+    assert timed(shared, "b", "/healthz")[0].status_code == 200
+    postgres.start(shared.server, {"fsync": "off"})
+    for name in "ab":
+        assert soon(lambda name=name: httpx.get(shared.nodes[name].url + "/readyz").status_code == 200, 30)
