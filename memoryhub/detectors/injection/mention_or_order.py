@@ -18,7 +18,7 @@ _DESCRIBES = bounded(
     r"\bassum\w+\s[^.\n]{1,40}\s(?:will|may|might|can)\s$|"
     r"\bwhich\s(?:would|could|might)\s[^.;:\n]{1,50}\s(?:but|and|or)\s$|"
     r"\b(?:logic|code|functions?|handlers?|methods?|blocks?|catch(?:es)?)\s+that\s[^.;:\n]{1,60}\s$|"
-    r"\bdoes\s+(?:an?|the|this|that|it|any|each)\s[^.?!:;\n]{0,60}$|"
+    r"(?<!\w)\(\w+(?:[\s-]\w+)?,\s$|\bdoes\s+(?:an?|the|this|that|it|any|each)\s[^.?!:;\n]{0,60}$|"
     r"\b(?:use|set|pass)\s+`[^`\n]{1,40}`\s+to\s$|"
     r"\b(?:causes?|leads?|lets?|makes?|tempts?|encourages?|persuades?)\s[^.;:\n]{1,50}\s(?:to|into)\s$"
 )

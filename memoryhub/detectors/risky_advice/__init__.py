@@ -39,7 +39,7 @@ _DENIED = bounded(
 )
 _WARNS = bounded(
     r"\b(?:attack(?:s|ers?)?|vulnerab\w+|exploit\w*|malicious|anti-?patterns?|red\s+flags?|wrong|bad|unsafe|insecure\s+(?:code|example)|why\s+blocked|blocked|impact|never|don't|do\s+not|avoid)\b[*_`]{0,3}\s?:|❌|✗|🚫|⛔|"
-    r"\b(?:attack(?:s|ers?)?\b(?!\.\w)|vulnerab\w+|exploit\w*|malicious|should\s+be\s+blocked|skips?\s+\w+\s+hooks)\b"
+    r"\b(?:attack(?:s|ers?)?\b(?!\.\w)|vulnerab\w+|exploit\w*|malicious|malware|obfuscat\w+|should\s+be\s+blocked|skips?\s+\w+\s+hooks)\b"
 )
 _REPORTED = bounded(
     r"\b(?:prefers?|wants?|likes?|remember|learn\w*|note[ds]?|found|requires?|means|asked|decided|agreed|request\w*)\s+that\s+$"
