@@ -54,7 +54,7 @@ cluster: .venv/test.stamp ## start NODES=2 hubs on one PostgreSQL with a replica
 bench: .venv/test.stamp ## measure what docs/develop/performance.md tells, and print one table
 	$(BIN)/python -m tests.bench
 
-conformance-agents: .venv/test.stamp ## compare contexts of coding agents with the real programs (fetched by npm)
+conformance-agents: .venv/test.stamp ## compare contexts of coding agents with the real programs (fetched by npm and pip)
 	$(BIN)/python -m tests.conformance.coding_agents
 	$(BIN)/python -m tests.conformance.coding_agents.hooks
 

@@ -145,6 +145,17 @@ class MountTree:
         spot = self.spot(path)
         return spot.root.file_path(spot.relative) if spot.root and spot.kind == "file" and not spot.withheld else ""
 
+    def path_for(self, path: str) -> str:
+        """The virtual path that a file of this shown path has, or would have once it is made; empty outside of the mounts."""
+        inside = self._inside(path)
+        return inside[0].file_path(inside[1]) if inside else ""
+
+    def shown_path(self, path: str) -> str:
+        """The shown path of a virtual one; empty for one in no mounted directory."""
+        found = [one for one in self.roots if path.startswith(one.mount.prefix)]
+        root = max(found, key=lambda one: len(one.mount.prefix), default=None)
+        return f"{root.shown.rstrip('/')}/{path.removeprefix(root.mount.prefix)}" if root else ""
+
     # ---- inside
 
     def _inside(self, path: str) -> tuple[Root, str] | None:
