@@ -13,7 +13,8 @@ from memoryhub import languages, settings
 from memoryhub.domain import accounts
 from memoryhub.management import terminal
 from memoryhub.models import HUB
-from memoryhub.text import catalogue
+from memoryhub.templatetags.hidden_characters import drawn_html
+from memoryhub.text import catalogue, markdown
 
 CHINESE = {"Accept-Language": "zh-CN,zh;q=0.9,en;q=0.8"}
 
@@ -152,6 +153,7 @@ def sentences(monkeypatch):
         "There is no person '%(username)s'.": "没有名为“%(username)s”的人员。", "There is no person.": "没有人员。",
         "%(count)s of %(total)s, 5 %% left.": "%(total)s 中的 %(count)s，剩余 5%%。", "Look again.": "请重新查看。",
         "The path “%(path)s” %(reason)s.": "路径“%(path)s”%(reason)s。", "has a backslash": "含有反斜杠",
+        "%(names)s and %(n)d more": "%(names)s 等另外 %(n)d 个", "A budget of 10%%": "预算的 10%%",
     }  # fmt: skip
     small = catalogue.Catalogue(known)
     monkeypatch.setattr(catalogue, "load", lambda _: small)
@@ -170,6 +172,9 @@ def sentences(monkeypatch):
         ("The path “a b” has a backslash.", "路径“a b”含有反斜杠。"),
         ("What an agent wrote.", "What an agent wrote."),
         ("There is no person 'rk'. What an agent wrote.", "There is no person 'rk'. What an agent wrote."),
+        ("a.md and 3 more", "a.md 等另外 3 个"),
+        ("%(n)d and 100%% more", "%(n)d 等另外 100%% 个"),
+        ("A budget of 10%", "预算的 10%"),
         ("", ""),
     ],
 )
@@ -179,3 +184,11 @@ def test_a_sentence_is_found_by_its_pattern(sentences, english, chinese):
 
 def test_english_stays_as_it_is():
     assert languages.translated("There is no person 'rk'.") == "There is no person 'rk'."
+
+
+def test_markdown_is_rendered_once_for_readers_of_every_language():
+    html = markdown.render("Text <!-- kept short --> here.").html
+    assert "Comment, people only: " in drawn_html(html)
+    with translation.override("zh-hans"):
+        assert "注释，仅人员可见" in drawn_html(html) and "people only" not in drawn_html(html)
+    assert "Comment, people only: " in drawn_html(html)
