@@ -18,6 +18,7 @@ from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from memoryhub.detectors import titles
 from memoryhub.domain import longterm, retrieval
+from memoryhub.languages import translated
 from memoryhub.models import Proposal, Space
 from memoryhub.templatetags.hidden_characters import drawn as drawn_text
 from memoryhub.templatetags.hidden_characters import escape_with_labels
@@ -100,7 +101,7 @@ def snippet(hit: retrieval.Hit) -> SafeString:
 
 @register.filter
 def code_name(code: str) -> str:
-    return str(titles.TITLES.get(code, code))
+    return translated(titles.TITLES.get(code, code))
 
 
 @register.filter
