@@ -22,6 +22,7 @@ from memoryhub.models import Proposal, Space
 from memoryhub.templatetags.hidden_characters import drawn as drawn_text
 from memoryhub.templatetags.hidden_characters import escape_with_labels
 from memoryhub.templatetags.hub import ago, duration_in_words, g, join_html, join_words, plural
+from memoryhub.templatetags.short_names import short_name
 
 register = template.Library()
 MAX_MARKED_FINDINGS = 200
@@ -32,10 +33,6 @@ NODE_KINDS = {
 LAYERS = {
     "files": gettext_lazy("files"), "quarantine": gettext_lazy("quarantine"), "working": gettext_lazy("working"),
     "longterm": gettext_lazy("long-term"), "proposals": gettext_lazy("proposals"), "activity": gettext_lazy("activity"),
-}  # fmt: skip
-RECORD_STATES = {
-    "held": gettext_lazy("held"), "admitted": gettext_lazy("admitted"), "promoted": gettext_lazy("promoted"),
-    "discarded": gettext_lazy("discarded"),
 }  # fmt: skip
 
 
@@ -100,7 +97,7 @@ def snippet(hit: retrieval.Hit) -> SafeString:
 
 @register.filter
 def code_name(code: str) -> str:
-    return str(titles.TITLES.get(code, code))
+    return short_name(titles.TITLES.get(code, code))
 
 
 @register.filter
@@ -341,5 +338,5 @@ def record_state_words(state: Any) -> str:
 @register.filter
 def held_words(state: Any) -> str:
     """The state of a record; for a held one also the finding that holds it."""
-    said = str(RECORD_STATES.get(state.state, state.state))
+    said = short_name(state.state)
     return f"{said}: {code_name(state.reason)}" if state.state == "held" and state.reason else said

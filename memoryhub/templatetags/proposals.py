@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
 
 from memoryhub.domain import proposals
 from memoryhub.domain.proposals import kind_of
+from memoryhub.languages import translated
 from memoryhub.templatetags.files import leads_to
 from memoryhub.templatetags.hub import ago, join_html, join_words, plural
 
@@ -141,7 +142,7 @@ def asked_words(context: dict[str, Any], proposal: Any, found: Any, is_open: boo
 def effect(review: Any) -> SafeString:
     """Which agents get the change and when; if no prompt has it, who can find it."""
     if not review.agents:
-        return mark_safe(review.kind.without_prompts)  # noqa: S308  our own words
+        return mark_safe(translated(review.kind.without_prompts))  # noqa: S308  our own words
     words = _("Seen by {agents} from their <b>next thread</b> on.")
     if review.kind.removes_file or review.losing_agents:
         words = _("Gone from the prompt of {agents} from their <b>next thread</b> on.")
@@ -171,7 +172,7 @@ def approve_label(review: Any) -> str:
             return ngettext("Approve the change", "Approve all %(of)s changes", of) % {"of": of}
         words = ngettext("Approve %(n)s of %(of)s change", "Approve %(n)s of %(of)s changes", of)
         return words % {"n": len(review.taken), "of": of}
-    return str(review.kind.approve_label)
+    return translated(review.kind.approve_label)
 
 
 @register.filter
@@ -325,7 +326,7 @@ def left_out(result: Any, plan: Any, decision: str) -> str:
     if result.is_grave:
         return _("Left out: it has a serious finding, so decide on it by itself")
     if result.problem:
-        return _("Left out: %(problem)s") % {"problem": result.problem}
+        return _("Left out: %(problem)s") % {"problem": translated(result.problem)}
     if not result.waits_for:
         return ""
     return _("Left out: it builds on %(number)s, which is not selected") % {"number": result.waits_for}

@@ -100,7 +100,7 @@ def messages_of(source: str, *, all_words: bool = False) -> Iterator[Message]:
 def is_said(text: str) -> bool:
     """Whether a literal that reads like words is for people; hooks answer to agents, and a judge is a model."""
     return text not in NOT_SAID and not text.startswith(
-        ("memoryhub: {path}", "memoryhub: this call", "You guard the short-term")
+        ("memoryhub: {path}", "memoryhub: this call", "You guard the short-term", "ok okay okey okie k kk")
     )
 
 
@@ -141,7 +141,7 @@ def called(node: ast.Call) -> str:
 def of_gettext(node: ast.Call, names: dict[str, str]) -> Iterator[Message]:
     function = names.get(called(node), "")
     texts = [arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
-    if function.startswith("ngettext") and len(texts) == 2:
+    if function.startswith("ngettext") and len(texts) > 1:
         yield texts[0], texts[1]
     elif function.startswith("gettext") and texts:
         yield texts[0], ""
