@@ -22,12 +22,14 @@ from memoryhub.stores import paths
 from memoryhub.templatetags.hidden_characters import (
     ROW_WORDS,
     coarse_row,
+    coloured_line_html,
     diff_row,
     line_html,
     marked_line_html,
     unchanged_lines,
 )
 from memoryhub.templatetags.hub import actor_glyph, ago, g
+from memoryhub.text import highlight
 
 register = template.Library()
 KIND_WORDS = {
@@ -78,11 +80,15 @@ def act_url(context: dict[str, Any], name: str, path: str) -> str:
 
 # Tables of lines are built here, since a template takes half a second for ten thousand lines.
 @register.simple_tag
-def source_table(lines: Iterable[str], caption: str, anchors: bool = True, first: int = 1) -> SafeString:
-    """A table of numbered lines, with labels for unseen characters."""
+def source_table(
+    lines: Iterable[str], caption: str, anchors: bool = True, first: int = 1, language: str = ""
+) -> SafeString:
+    """A table of numbered lines, with labels for unseen characters, and with colours where the language is known."""
+    shown = list(lines)
+    drawn = map(coloured_line_html, highlight.lines("\n".join(shown), language)) if language else map(line_html, shown)
     rows = "".join(
-        f'<tr{f" id=L{number}" if anchors else ""}><td class="no">{number}</td><td class="code">{line_html(text)}</td></tr>'
-        for number, text in enumerate(lines, first)
+        f'<tr{f" id=L{number}" if anchors else ""}><td class="no">{number}</td><td class="code">{html}</td></tr>'
+        for number, html in enumerate(drawn, first)
     )
     return mark_safe(  # noqa: S308  every line is escaped where it is drawn
         f'<table class="source"><caption class="sr">{escape(caption)}</caption><tbody>{rows}</tbody></table>'

@@ -141,6 +141,17 @@ def line_html(text: str) -> str:
     return escape_with_labels(text[: tail.start()]) + blank + escape_with_labels(text[tail.end() :])
 
 
+def coloured_line_html(pieces: Sequence[tuple[str, str]]) -> str:
+    """HTML of one line in pieces, each with a CSS class or none; a line that ends with blanks is drawn without colours."""
+    text = "".join(piece for piece, _css in pieces)
+    if text[-1:].isspace() or (len(pieces) < 2 and not any(css for _piece, css in pieces)):
+        return line_html(text)
+    return "".join(
+        f'<span class="{css}">{escape_with_labels(piece)}</span>' if css else escape_with_labels(piece)
+        for piece, css in pieces
+    )
+
+
 @register.filter
 def drawn(text: str) -> SafeString:
     """HTML of a text of any number of lines, with labels for unseen characters and trailing blanks marked."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+import re2
 from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
 from pygments.token import Token, _TokenType
@@ -16,6 +17,23 @@ LANGUAGES = frozenset(
     py python rb rs ruby rust scala sh shell sql swift toml ts tsx typescript xml yaml yml zsh console
     """.split()  # noqa: SIM905  a table
 )
+ENDINGS = {
+    "mdc": "md",
+    "mdx": "md",
+    "markdown": "md",
+    "h": "c",
+    "hpp": "cpp",
+    "cs": "csharp",
+    "kt": "kotlin",
+    "cfg": "ini",
+}
+MARKDOWN = "md"
+FENCES = ("```", "~~~")
+LIST_MARKER = re2.compile(r"\s*(?:[-*+]|\d{1,9}[.)])(?:\s|$)|\s*>")
+INLINE = re2.compile(
+    r"(?P<code>`[^`]+`)|(?P<strong>\*\*[^*]+\*\*)|(?P<link>\[[^\]]*\]\([^)]*\))|(?P<comment><!--.*?-->)"
+)
+INLINE_CLASSES = {"code": "hl-s", "strong": "hl-k", "link": "hl-f", "comment": "hl-c"}
 MAX_CODE = 20_000  # characters of one block
 MAX_LINE = 1_000  # characters of a line: the rules of some languages take long on longer ones
 MAX_PIECES = 4_000
@@ -31,6 +49,8 @@ CLASSES: tuple[tuple[_TokenType, str], ...] = (
 def pieces(code: str, language: str) -> list[tuple[str, str]]:
     """The code in pieces, each with its class or none; one piece without a class where it is not coloured."""
     plain = [(code, "")]
+    if language.lower() == MARKDOWN:
+        return _markdown(code) if len(code) <= MAX_CODE else plain
     if (
         language.lower() not in LANGUAGES
         or len(code) > MAX_CODE
@@ -48,6 +68,51 @@ def pieces(code: str, language: str) -> list[tuple[str, str]]:
         if len(found) > MAX_PIECES:
             return plain
     return found if "".join(text for text, _ in found) == code else plain
+
+
+def lines(text: str, language: str) -> list[list[tuple[str, str]]]:
+    """The lines of a text without their ends, each in pieces as `pieces` gives them."""
+    found: list[list[tuple[str, str]]] = [[]]
+    for piece, css in pieces(text, language):
+        head, *more = piece.split("\n")
+        found[-1].append((head, css))
+        found += [[(line, css)] for line in more]
+    return found
+
+
+def language_of(path: str) -> str:
+    """The language of a file by the ending of its name; "" for one without colours."""
+    ending = path.rpartition("/")[2].rpartition(".")[2].lower()
+    named = ENDINGS.get(ending, ending)
+    return named if named in LANGUAGES or named == MARKDOWN else ""
+
+
+def _markdown(code: str) -> list[tuple[str, str]]:
+    """Headings, markers of lists, code, links and comments of Markdown, line by line."""
+    # Not a lexer of the library: that one takes seconds for some texts of 20,000 characters.
+    found: list[tuple[str, str]] = []
+    is_code = False
+    for number, line in enumerate(code.split("\n")):
+        if number:
+            found.append(("\n", ""))
+        if line.lstrip().startswith(FENCES):
+            is_code = not is_code
+            found.append((line, "hl-c"))
+        elif is_code or line.startswith("#"):
+            found.append((line, "hl-s" if is_code else "hl-k"))
+        else:
+            found += _markdown_line(line)
+    return [one for one in found if one[0]]
+
+
+def _markdown_line(line: str) -> list[tuple[str, str]]:
+    marker = LIST_MARKER.match(line)
+    at = marker.end() if marker else 0
+    found = [(line[:at], "hl-n")]
+    for match in INLINE.finditer(line, at):
+        found += [(line[at : match.start()], ""), (match.group(), INLINE_CLASSES[match.lastgroup or ""])]
+        at = match.end()
+    return [*found, (line[at:], "")]
 
 
 @cache

@@ -36,14 +36,26 @@ def page(request: HttpRequest) -> HttpResponse:
     return _form(request, chosen)
 
 
-def _form(request: HttpRequest, chosen: dict[str, str], error: str = "", status: int = 200) -> HttpResponse:
+def _form(
+    request: HttpRequest, chosen: dict[str, str], error: HubError | None = None, status: int = 200
+) -> HttpResponse:
     context = {
         "kinds": [{"key": key, "label": label, "hint": HINTS[key]} for key, label in KINDS.items()],
-        "chosen": {**chosen, "kind": chosen.get("kind") or "session"}, "error": error,
+        "chosen": {**chosen, "kind": chosen.get("kind") or "session"}, "errors": _errors(chosen, error),
         "names": _names(request), "sees_all": erasure.sees_all(request.actor),
         "receipts": [_listed(one) for one in erasure.erasures_of(request.space, request.actor)[:RECEIPTS_SHOWN]],
     }  # fmt: skip
     return render(request, "erasure/page.html", context, status=status)
+
+
+def _errors(chosen: dict[str, str], error: HubError | None) -> dict[str, str]:
+    """The refusal by the field beside which it stands."""
+    if error is None:
+        return {}
+    field = str(error.details.get("field", "form"))
+    if field == "what" and chosen["kind"] == "text":
+        field = "text"  # that kind is typed into a field of its own
+    return {field if field in ("what", "number", "text") else "form": error.message}
 
 
 def _names(request: HttpRequest) -> list[str]:
@@ -66,7 +78,7 @@ def plan(request: HttpRequest) -> HttpResponse:
     try:
         made = erasure.plan(None if everywhere else request.space, request.actor, target)
     except Invalid as refusal:
-        return _form(request, chosen, refusal.message, 422)
+        return _form(request, chosen, refusal, 422)
     return redirect("erasure.detail", request.space.slug, made.pk)
 
 

@@ -17,7 +17,7 @@ from memoryhub.domain.files import Published
 from memoryhub.errors import HubError, Invalid
 from memoryhub.models import File, Proposal, Revision, Space
 from memoryhub.stores import paths
-from memoryhub.text import diff, lines, markdown, merge
+from memoryhub.text import diff, highlight, lines, markdown, merge
 from memoryhub.text.lines import describe_ends, for_editor, text_of
 from memoryhub.web.readers import readers_of
 
@@ -132,6 +132,7 @@ def file_text(found: Published, view: str, start: str = "") -> dict[str, Any]:
         "piece": line_page(_lines_without_ends(shown), start),
         "seen": line_page(_lines_without_ends(seen), start),
         "is_markdown": is_markdown,
+        "language": highlight.language_of(found.path),
     }
 
 

@@ -6,6 +6,7 @@ import io
 import lzma
 import zipfile
 import zlib
+from typing import Any
 
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse
@@ -19,6 +20,11 @@ from memoryhub.web.access import post_only, space_page
 
 READ_METHODS = ("GET", "HEAD")
 MAX_FILES = 5000
+# The field of the form beside which a refusal stands.
+FIELD_OF_CODE = {
+    **dict.fromkeys(("no_file", "too_large", "invalid_import", "nothing_found"), "files"),
+    **dict.fromkeys(("invalid_path", "no_mount", "left_out", "read_only", "not_memory"), "target"),
+}
 
 
 @space_page("edit", methods=READ_METHODS)
@@ -36,7 +42,7 @@ def look(request: HttpRequest) -> HttpResponse:
     except HubError as refused:
         if refused.status == 403:
             raise
-        return show(request, status=422, error=refused.message)
+        return show(request, status=422, error=refused)
     return redirect("imports.detail", request.space.slug, job.pk)
 
 
@@ -57,8 +63,9 @@ def start(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("imports.detail", request.space.slug, job.pk)
 
 
-def show(request: HttpRequest, *, status: int = 200, error: str = "") -> HttpResponse:
-    context = {"formats": IMPORT_FORMATS.items(), "error": error, "kind": request.POST.get("kind", "agents-md")}
+def show(request: HttpRequest, *, status: int = 200, error: HubError | None = None) -> HttpResponse:
+    context: dict[str, Any] = {"formats": IMPORT_FORMATS.items(), "kind": request.POST.get("kind", "agents-md")}
+    context["errors"] = {FIELD_OF_CODE.get(error.code, "form"): error.message} if error else {}
     context["target"] = request.POST.get("target", "/memories/")
     return render(request, "imports/page.html", context, status=status)
 

@@ -24,7 +24,7 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 def show(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpResponse:
-    asking = {one.agent for one in coding_agents.HOOKS.values()}
+    asking = {one.agent for one in coding_agents.HOOKS.values()} | {"opencode"}
     space, places = request.space, write_hooks.places(request.space, request.actor)
     context = {
         "places": [(one, compare(*one.texts)) for one in places], "waiting": write_hooks.take_in_pending(space),

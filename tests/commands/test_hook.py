@@ -50,3 +50,11 @@ def test_it_is_installed_and_removed_again(tmp_path):
     settings.write_text("{ // mine\n}")
     broken = command("hook", "claude", "--install", "--yes", "--project", str(tmp_path))
     assert broken.returncode == 1 and "not touched" in broken.stderr and settings.read_text() == "{ // mine\n}"
+
+
+def test_the_plugin_of_opencode_is_a_file_of_its_own(tmp_path):
+    made = command("hook", "opencode", "--install", "--yes", "--project", str(tmp_path))
+    plugin = tmp_path / ".opencode" / "plugin" / "memoryhub.js"
+    assert made.returncode == 0 and "tool.execute.before" in plugin.read_text()
+    assert command("hook", "opencode", "--uninstall", "--yes", "--project", str(tmp_path)).returncode == 0
+    assert not plugin.exists()

@@ -98,11 +98,11 @@ def test_a_batch_is_one_decision(space, home, mia):
 
 
 def test_what_was_decided_in_hermes_waits_no_more(space, home):
-    keep(home, "0a1b2c3d", content="Works at night.").unlink
+    keep(home, "0a1b2c3d", content="Works at night.")
     write_hooks.take_in_pending(space)
     (home / "pending/memory/0a1b2c3d.json").unlink()
     write_hooks.take_in_pending(space)
-    assert proposals.get(space, 1).state == "outdated" and "Hermes" in proposals.get(space, 1).note
+    assert proposals.get(space, 1).state == "outdated" and "agent itself" in proposals.get(space, 1).note
 
 
 def test_what_no_longer_fits_is_outdated_and_stays_with_hermes(space, home, mia):
@@ -125,10 +125,19 @@ def test_a_decision_that_was_cut_off_is_finished_later(space, home, mia):
     assert not kept.exists() and on_disk(home).count("Works at night.") == 1 and Proposal.objects.count() == 1
 
 
+def test_another_change_of_the_same_name_is_decided_by_itself(space, home, mia):
+    keep(home, "0a1b2c3d", content="First.")
+    write_hooks.take_in_pending(space)
+    proposals.reject(space, mia, 1, note="")
+    kept = keep(home, "0a1b2c3d", content="Second.")
+    assert write_hooks.take_in_pending(space).count == 1 and kept.exists()
+    assert proposals.get(space, 2).state == "pending"
+
+
 def test_a_secret_stays_out_and_is_told(space, home):
     kept = keep(home, "0a1b2c3d", content=f"The key is {KEY}")
     waiting = write_hooks.take_in_pending(space)
-    assert waiting.count == 0 and waiting.refused[0][0] == "0a1b2c3d" and "secret" in waiting.refused[0][1]
+    assert waiting.count == 0 and waiting.refused[0][0].startswith("0a1b2c3d@") and "secret" in waiting.refused[0][1]
     assert kept.exists() and Proposal.objects.count() == 0
     assert_nowhere(KEY)
 

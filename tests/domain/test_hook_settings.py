@@ -133,3 +133,22 @@ def test_settings_that_are_a_link_stay_one(tmp_path):
     assert path.is_symlink() and COMMAND in real.read_text()
     coding_agents.make_change(coding_agents.plan_uninstall(CLAUDE, str(path)))
     assert path.is_symlink() and real.read_text() == "{}"
+
+
+def test_a_plugin_is_made_and_removed_and_nobody_elses_touched(tmp_path):
+    path = tmp_path / "opencode" / "plugin" / "memoryhub.js"
+    command = "/opt/my venv/bin/memoryhub hook opencode"
+    coding_agents.make_change(coding_agents.plan_plugin(str(path), "'/opt/my venv/bin/memoryhub' hook opencode"))
+    assert '["/opt/my venv/bin/memoryhub", "hook", "opencode"]' in path.read_text() and command not in path.read_text()
+    assert "my venv" in coding_agents.plugin_command(path.read_bytes())
+    assert coding_agents.plan_plugin(str(path), "'/opt/my venv/bin/memoryhub' hook opencode").is_none
+    coding_agents.make_change(coding_agents.plan_plugin_removal(str(path)))
+    assert not path.exists() and coding_agents.plan_plugin_removal(str(path)).is_none
+    path.write_text("export const Mine = 1\n")
+    for plan in (
+        lambda: coding_agents.plan_plugin(str(path), "x"),
+        lambda: coding_agents.plan_plugin_removal(str(path)),
+    ):
+        with pytest.raises(Conflict, match="not touched"):
+            plan()
+    assert path.read_text() == "export const Mine = 1\n"

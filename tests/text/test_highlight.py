@@ -56,3 +56,28 @@ def test_very_much_code_is_rendered_in_time():
     shown = markdown.render(block * 30).html
     assert time.thread_time() - start < 4
     assert 0 < shown.count("hl-s") < 20_000
+
+
+def test_markdown_is_coloured_line_by_line():
+    text = "# Rules\n\n- Run `pytest -q`, **always**. <!-- why -->\n```\nmake `it`\n```\n"
+    lines = highlight.lines(text, highlight.language_of("/memories/AGENTS.md"))
+    assert "\n".join("".join(piece for piece, _css in line) for line in lines) == text
+    coloured = [{piece: css for piece, css in line if css} for line in lines]
+    assert coloured[0] == {"# Rules": "hl-k"} and coloured[4] == {"make `it`": "hl-s"}
+    assert coloured[2] == {"- ": "hl-n", "`pytest -q`": "hl-s", "**always**": "hl-k", "<!-- why -->": "hl-c"}
+
+
+@pytest.mark.parametrize("sign", ["[", "*", "`", "<!--", "```py\n", "- [ ", "  "])
+def test_no_markdown_takes_long(sign):
+    text = (sign * 20_000)[:20_000]
+    began = time.perf_counter()
+    assert "\n".join("".join(piece for piece, _css in line) for line in highlight.lines(text, "md")) == text
+    assert time.perf_counter() - began < 2
+
+
+@pytest.mark.parametrize(
+    ("path", "language"),
+    [("/a/b.py", "py"), ("/x.MDX", "md"), ("/Makefile", "makefile"), ("/x.bin", ""), ("/md", "md")],
+)
+def test_the_language_of_a_file(path, language):
+    assert highlight.language_of(path) == language

@@ -189,7 +189,7 @@ def test_a_reviewer_confirms_findings_beside_the_text(house, forge, as_role):
     sent = {"seen": seen, "do": "edited", "subject": "proposal:1", "note": "as it should be"}
     refused = reviewer.post("/s/books/proposals/1/approve/", sent | {"content": "# Rules\n\n- Still \u200b.\n"})
     page = page_of(refused, 422)
-    assert "as it should be" in page and "Tick first" in page
+    assert "as it should be" in page and "Confirm first" in page
     assert (
         reviewer.post("/s/books/proposals/1/approve/", sent | {"content": "# Rules\n\n- Verify.\n"}).status_code == 303
     )

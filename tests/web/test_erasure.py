@@ -94,3 +94,16 @@ def test_history_marks_an_erased_revision_and_offers_to_erase_others(as_role, ho
     queue.run_waiting()
     history = one_line(owner.get("/s/books/files/memories/a.md?view=history"))
     assert "erased by a-owner" in history and page in history
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [({"kind": "text", "text": "abc"}, "text"), ({"kind": "session", "what": " "}, "what"), ({"kind": "none"}, "")],
+)
+def test_a_refusal_stands_beside_its_field(as_role, house, given, field):
+    answer = as_role("owner").post(f"{BASE}plan/", {"what": "c-1", **given})
+    page = one_line(answer)
+    assert answer.status_code == 422
+    assert (f'aria-describedby="{field}-error"' in page) == bool(field)
+    assert (f'<span class="wrong" id="{field}-error">' in page) == bool(field)
+    assert ('role="alert"' in page) == (not field)

@@ -407,3 +407,23 @@ def test_who_waits_for_a_decision_stands_above_the_file(space, client, sign_in):
             assert "A change by forge waits for a decision.</b> forge learnt it" in shown
             assert '<a href="/s/ledger/proposals/1/">Review proposal 1</a>' in shown
     assert "2 changes to this file wait for a decision." in shown and "/proposals/?path=/memories/AGENTS.md" in shown
+
+
+def test_source_has_colours_and_labels_of_hidden_characters(as_role, house):
+    files.add_mount(house.space, HUB, "/memories/", store="database", policy="review")
+    files.write(house.space, house.editor, "/memories/a.md", "# Rules\n\n- Run `make​`.\n".encode())
+    page = as_role("viewer").get("/s/books/files/memories/a.md?view=source").content.decode()
+    assert '<span class="hl-k"># Rules</span>' in page
+    assert '<span class="hl-s">`make<span class="inv" title="zero-width space">U+200B</span>`</span>' in page
+
+
+def test_the_list_names_who_has_the_positioning(as_role, house):
+    """It is no source: agents of the hub's own dialect take it in, others do not."""
+    files.add_mount(house.space, HUB, "/memories/", store="database", policy="review")
+    files.write(house.space, house.editor, files.POSITIONING_PATH, b"We sell books.\n")
+    files.write(house.space, house.editor, "/memories/a.md", b"One.\n")
+    prompts.create_agent(house.space, HUB, "ours", dialect="hub")
+    prompts.create_agent(house.space, HUB, "theirs", dialect="plain")
+    page = one_line(as_role("viewer").get("/s/books/files/memories/"))
+    row = next(part for part in page.split("<tr") if "hub-positioning.md" in part and "<td" in part)
+    assert "ours" in row and "theirs" not in row

@@ -108,3 +108,16 @@ def test_who_may(as_role, books, client):
     place = send(as_role("editor"), SimpleUploadedFile("a.md", b"x"))["Location"]
     assert as_role("viewer").get(place).status_code == 403
     assert as_role("editor").get(f"{PAGE}999/").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("upload", "target", "field"),
+    [
+        ("", "/memories/", "files"),
+        (SimpleUploadedFile("a.zip", b"no zip"), "/memories/", "files"),
+        (SimpleUploadedFile("AGENTS.md", b"- One.\n"), "/a/../b/", "target"),
+    ],
+)
+def test_a_refusal_stands_beside_its_field(as_role, books, upload, target, field):
+    answer = as_role("editor").post(f"{PAGE}look/", {"kind": "agents-md", "files": upload, "target": target})
+    assert answer.status_code == 422 and f'<span class="wrong" id="{field}-error">' in one_line(answer)

@@ -15,6 +15,13 @@ from memoryhub.domain.coding_agents.entries import (
     without_entry,
 )
 from memoryhub.domain.coding_agents.fixes import Fix, fixes_for_cut, fixes_for_ignored
+from memoryhub.domain.coding_agents.gemini_inbox import (
+    InboxPatch,
+    discard_patch,
+    inbox_patches,
+    parse_patch,
+    text_after_patch,
+)
 from memoryhub.domain.coding_agents.hermes_pending import TARGETS as HERMES_TARGETS
 from memoryhub.domain.coding_agents.hermes_pending import (
     PendingWrite,
@@ -41,6 +48,8 @@ from memoryhub.domain.coding_agents.laptop import (
     project_of,
 )
 from memoryhub.domain.coding_agents.matrix import Cell, Group, Row, matrix_of
+from memoryhub.domain.coding_agents.opencode_plugin import NAME as PLUGIN_NAME
+from memoryhub.domain.coding_agents.opencode_plugin import plan_plugin, plan_plugin_removal, plugin_command
 from memoryhub.domain.coding_agents.walk import RULE_FOLDERS, memory_files, names_of_agents
 
 __all__ = [
@@ -48,6 +57,7 @@ __all__ = [
     "HOOKS",
     "MENTION_LINE",
     "NOT_LOADED",
+    "PLUGIN_NAME",
     "RULE_FOLDERS",
     "AgentHook",
     "Cell",
@@ -60,6 +70,7 @@ __all__ = [
     "FoundFile",
     "FoundProject",
     "Group",
+    "InboxPatch",
     "Limit",
     "PendingWrite",
     "Row",
@@ -69,6 +80,7 @@ __all__ = [
     "check_folder",
     "context_in",
     "cut_of",
+    "discard_patch",
     "discard_pending",
     "entries_of",
     "find_agents",
@@ -76,6 +88,7 @@ __all__ = [
     "fixes_for_ignored",
     "folder_of",
     "format_of",
+    "inbox_patches",
     "installed_command",
     "limits_of",
     "make_change",
@@ -83,12 +96,17 @@ __all__ = [
     "memory_files",
     "names_of_agents",
     "own_command",
+    "parse_patch",
     "parse_pending",
     "pending_writes",
     "plan_install",
+    "plan_plugin",
+    "plan_plugin_removal",
     "plan_uninstall",
+    "plugin_command",
     "project_of",
     "read_settings",
+    "text_after_patch",
     "text_after_pending",
     "with_entry",
     "with_hook",

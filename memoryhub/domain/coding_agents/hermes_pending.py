@@ -7,6 +7,7 @@ the agent's own memory tool. The files are written by a program, so everything i
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import re
@@ -35,9 +36,11 @@ class Operation:
 
 @dataclass(frozen=True)
 class PendingWrite:
-    """A change that waits: the file inside of the agent's home that it is for, and its steps."""
+    """A change that waits: the file inside of the agent's home that it is for, and its steps. `digest` is of its own file: the
+    same name with other content is another change."""
 
     id: str
+    digest: str
     file: str
     operations: tuple[Operation, ...]
     summary: str
@@ -53,7 +56,7 @@ def pending_writes(home: str) -> tuple[list[PendingWrite], list[str]]:
         try:
             if match is None:
                 raise Invalid("Its name is no id.")
-            found.append(parse_pending(match[1], _read(os.path.join(folder, name))))
+            found.append(parse_pending(match[1], read_plain(os.path.join(folder, name))))
         except (Invalid, OSError):
             odd.append(name)
     return found, odd
@@ -66,7 +69,7 @@ def _names(folder: str) -> list[str]:
         return []
 
 
-def _read(path: str) -> bytes:
+def read_plain(path: str) -> bytes:
     """The bytes of a plain file; neither links nor pipes are opened."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
@@ -92,7 +95,9 @@ def parse_pending(known_id: str, content: bytes) -> PendingWrite:
     if not isinstance(listed, list) or not 1 <= len(listed) <= MAX_OPERATIONS or target not in TARGETS:
         raise Invalid("It is no change of memory.")
     operations = tuple(_operation(one) for one in listed)
-    return PendingWrite(known_id, TARGETS[target], operations, _words(record, "summary"), _words(record, "origin"))
+    return PendingWrite(
+        known_id, digest_of(content), TARGETS[target], operations, _words(record, "summary"), _words(record, "origin")
+    )
 
 
 def _operation(given: Any) -> Operation:
@@ -144,8 +149,17 @@ def _place(entries: list[str], old: str) -> int:
     return found[0]
 
 
-def discard_pending(home: str, known_id: str) -> None:
-    """Removes the file of a change, as the agent does once it was decided on."""
-    if NAME.fullmatch(f"{known_id}.json"):
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(os.path.join(home, FOLDER, f"{known_id}.json"))
+def digest_of(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def remove_if_same(path: str, digest: str) -> None:
+    """Removes the file of a change, as its agent does once it was decided on; not one that says something else by now."""
+    with contextlib.suppress(OSError, Invalid):
+        if digest_of(read_plain(path)) == digest:
+            os.unlink(path)
+
+
+def discard_pending(home: str, pending: PendingWrite) -> None:
+    """Takes a change out of the folder where it waits."""
+    remove_if_same(os.path.join(home, FOLDER, f"{pending.id}.json"), pending.digest)

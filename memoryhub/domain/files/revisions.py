@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
+from django.db.models import F, Q
 from django.utils import timezone
 
 from memoryhub.db import statements
@@ -189,8 +190,9 @@ def _no_revision(file: File, number: int) -> NotFound:
 
 def decided_content(space: Space, path: str, thread_id: str = "") -> bytes:
     """The newest text of a file that is not what an agent made of it at once: a person's, one that a person approved, or one
-    from disk. Empty where agents alone wrote the file."""
-    others = Revision.objects.within(space).filter(file__path=path, file__thread_id=thread_id)
+    from disk that was there first or that somebody looked at. Empty where agents alone wrote the file."""
+    seen = ~Q(actor_kind="disk") | Q(file__unreviewed_from=None) | Q(number__lte=F("file__unreviewed_from"))
+    others = Revision.objects.within(space).filter(seen, file__path=path, file__thread_id=thread_id)
     newest = others.exclude(actor_kind="agent", proposal=None).order_by("-number").values_list("content", flat=True)
     return bytes(newest.first() or b"")
 

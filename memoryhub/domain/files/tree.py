@@ -138,16 +138,17 @@ def mount_at(space: Space, path: str) -> Mount | None:
 
 
 def source_readers(space: Space) -> dict[str, list[str]]:
-    """For each path that is a source, the names of the agents whose prompt it is in: for lists of many files."""
+    """For each path that prompts show, the names of the agents that have it: for lists of many files."""
     listed = [source for source in Source.objects.within(space) if source.is_on]
     have_own = {source.agent_id for source in Source.objects.within(space).exclude(agent=None)}
     found: dict[str, list[str]] = {}
     for agent in Agent.objects.within(space).filter(memory_is_on=True).order_by("name", "pk"):
-        for source in listed:
-            if source.agent_id == (agent.pk if agent.pk in have_own else None):
-                names = found.setdefault(source.path, [])
-                if agent.name not in names:
-                    names.append(agent.name)
+        of = agent.pk if agent.pk in have_own else None
+        shown = [source.path for source in listed if source.agent_id == of]
+        if agent.fetched_dialect.family == "hub":  # which takes these in without a source
+            shown += PROMPT_FILES.values()
+        for path in dict.fromkeys(shown):
+            found.setdefault(path, []).append(agent.name)
     return found
 
 

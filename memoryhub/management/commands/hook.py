@@ -17,12 +17,11 @@ from memoryhub.stores.held_list import HeldDirectory
 from memoryhub.text import tool_calls
 
 if TYPE_CHECKING:
-    from memoryhub.domain.coding_agents import AgentHook
+    from memoryhub.domain.coding_agents import AgentHook, SettingsChange
 
 MAX_INPUT = 16 << 20
 SECONDS_TO_ANSWER = 15.0
 AGENTS = {"claude": "claude-code", "gemini": "gemini-cli", "opencode": "opencode"}
-INSTALLED_FOR = ("claude", "gemini")
 UNREADABLE = "memoryhub: this call could not be read, and some files are held, so it is not let through. Do not retry it as it is."
 AWAY = (
     "memoryhub: {path} is held, and the hub that records changes of it does not answer. The file was not written and the change "
@@ -182,24 +181,49 @@ def as_output(program: str, answer: Answer) -> dict[str, Any]:
 
 
 def change_settings(options: argparse.Namespace) -> str:
-    """Shows the change of the settings file, asks, and makes it; answers what was done."""
+    """Changes the settings of an agent, or says what they have."""
     # Loads every coding agent's rules, which a hook that runs at each write must not wait for.
     from memoryhub.domain import coding_agents
 
-    if options.agent not in INSTALLED_FOR:
-        raise Invalid(f"The settings of {options.agent} are changed by hand: see the guide on coding agents.")
+    if options.agent == "opencode":
+        return change_plugin(options)
     hook = coding_agents.HOOKS[options.agent]
     path = settings_path(hook, options)
     if options.status:
         text = (coding_agents.read_settings(path) or b"").decode("utf-8", "replace")
-        found = coding_agents.installed_command(hook, text)
-        return f"{path} runs {found}" if found else f"{path} has no hook of memoryhub."
+        return status_line(path, coding_agents.installed_command(hook, text))
     if options.install:
-        change = coding_agents.plan_install(
-            hook, path, coding_agents.own_command(options.agent, chosen_data_dir(options))
-        )
-    else:
-        change = coding_agents.plan_uninstall(hook, path)
+        command = coding_agents.own_command(options.agent, chosen_data_dir(options))
+        return make(options, coding_agents.plan_install(hook, path, command))
+    return make(options, coding_agents.plan_uninstall(hook, path))
+
+
+def change_plugin(options: argparse.Namespace) -> str:
+    """As `change_settings`, for an agent that takes a file of its own."""
+    from memoryhub.domain import coding_agents  # as above
+
+    home = os.path.expanduser("~")
+    folder = (
+        os.path.join(home, ".config", "opencode") if not options.project else os.path.join(options.project, ".opencode")
+    )
+    path = os.path.abspath(options.settings or os.path.join(folder, coding_agents.PLUGIN_NAME))
+    if options.status:
+        return status_line(path, coding_agents.plugin_command(coding_agents.read_settings(path)))
+    if options.install:
+        command = coding_agents.own_command(options.agent, chosen_data_dir(options))
+        return make(options, coding_agents.plan_plugin(path, command))
+    return make(options, coding_agents.plan_plugin_removal(path))
+
+
+def status_line(path: str, command: str) -> str:
+    return f"{path} runs {command}" if command else f"{path} has no hook of memoryhub."
+
+
+def make(options: argparse.Namespace, change: SettingsChange) -> str:
+    """Shows a change, asks, and makes it; answers what was done."""
+    from memoryhub.domain import coding_agents  # as above
+
+    path = change.path
     if change.is_none:
         return f"{path} {'has it already' if options.install else 'has no hook of memoryhub'}. Nothing is changed."
     print(change.diff, end="")

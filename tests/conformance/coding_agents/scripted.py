@@ -1,4 +1,4 @@
-"""A model on loopback whose answers are scripted: it calls tools in order, then says that it is done."""
+"""Models on loopback whose answers are scripted: they call tools in order, then say that they are done."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ScriptedModel:
             def do_POST(self) -> None:
                 document = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
                 model.bodies.append(document)
-                answer = model.answer(bool(document.get("tools")))
+                answer = model.answer(document, self.path)
                 self.send_response(200)
                 self.send_header("content-type", "text/event-stream")
                 self.send_header("content-length", str(len(answer)))
@@ -42,8 +42,8 @@ class ScriptedModel:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server.server_port}"
 
-    def answer(self, has_tools: bool) -> bytes:
-        if has_tools and self.calls:
+    def answer(self, document: dict[str, Any], path: str) -> bytes:
+        if document.get("tools") and self.calls:
             name, arguments = self.calls.pop(0)
             block = {"type": "tool_use", "id": f"toolu_{len(self.bodies)}", "name": name, "input": {}}
             delta = {"type": "input_json_delta", "partial_json": json.dumps(arguments)}
@@ -60,6 +60,50 @@ class ScriptedModel:
                     if block.get("type") == "tool_result":
                         found[block["tool_use_id"]] = json.dumps(block.get("content"))
         return list(found.values())
+
+
+class ScriptedGemini(ScriptedModel):
+    """Speaks the Gemini API as far as Gemini CLI needs it."""
+
+    def answer(self, document: dict[str, Any], path: str) -> bytes:
+        part: dict[str, Any] = {"text": "done"}
+        if document.get("tools") and self.calls:
+            name, arguments = self.calls.pop(0)
+            part = {"functionCall": {"name": name, "args": arguments}}
+        candidate = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}
+        answer = json.dumps({"candidates": [candidate], "usageMetadata": {"totalTokenCount": 2}})
+        return f"data: {answer}\r\n\r\n".encode() if "stream" in path else answer.encode()
+
+    @property
+    def results(self) -> list[str]:
+        parts = [part for body in self.bodies for one in body.get("contents", []) for part in one.get("parts", [])]
+        return list(dict.fromkeys(json.dumps(part["functionResponse"]) for part in parts if "functionResponse" in part))
+
+
+class ScriptedOpenAI(ScriptedModel):
+    """Speaks the chat completions API as far as OpenCode needs it."""
+
+    def answer(self, document: dict[str, Any], path: str) -> bytes:
+        delta: dict[str, Any] = {"role": "assistant", "content": "done"}
+        reason = "stop"
+        if document.get("tools") and self.calls:
+            name, arguments = self.calls.pop(0)
+            function = {"name": name, "arguments": json.dumps(arguments)}
+            call = {"index": 0, "id": f"call_{len(self.bodies)}", "type": "function", "function": function}
+            delta, reason = {"role": "assistant", "tool_calls": [call]}, "tool_calls"
+        chunks = [
+            {"index": 0, "delta": delta, "finish_reason": None},
+            {"index": 0, "delta": {}, "finish_reason": reason},
+        ]
+        told = [
+            json.dumps({"id": "c", "object": "chat.completion.chunk", "model": "m", "choices": [one]}) for one in chunks
+        ]
+        return "".join(f"data: {one}\n\n" for one in [*told, "[DONE]"]).encode()
+
+    @property
+    def results(self) -> list[str]:
+        told = [one for body in self.bodies for one in body.get("messages", []) if one.get("role") == "tool"]
+        return list(dict.fromkeys(json.dumps(one) for one in told))
 
 
 def events(block: dict[str, Any], delta: dict[str, Any], stop: str) -> Iterator[bytes]:

@@ -99,6 +99,20 @@ def test_a_change_counts_and_is_marked_until_somebody_says_seen(space, root, mia
     assert files.unreviewed(space) == [] and read(space) == THREE
 
 
+def test_a_rule_for_small_changes_counts_from_where_somebody_looked(space, root, mia, scout):
+    files.add_rule(space, HUB, "/memories/**", "trusted", max_added=12, confirmed=True)
+    agent, first, last = (
+        Actor.of_agent(scout),
+        {"old": "# Rules", "new": "# Ruless"},
+        {"old": "# Ruless", "new": "# Rules"},
+    )
+    (root / "AGENTS.md").write_text(ONE + "Written by another program.\n")
+    assert isinstance(files.submit(space, agent, files.ChangeRequest("edit", PATH, **first)), files.Pending)
+    files.mark_seen(space, mia, PATH, 2)
+    for change in (first, last):
+        assert isinstance(files.submit(space, agent, files.ChangeRequest("edit", PATH, **change)), files.Applied)
+
+
 def test_one_click_takes_it_back_on_disk_too(space, root, mia):
     (root / "AGENTS.md").write_text(TWO)
     (root / "new.md").write_text("new\n")
