@@ -100,7 +100,13 @@ def messages_of(source: str, *, all_words: bool = False) -> Iterator[Message]:
 def is_said(text: str) -> bool:
     """Whether a literal that reads like words is for people; hooks answer to agents, and a judge is a model."""
     return text not in NOT_SAID and not text.startswith(
-        ("memoryhub: {path}", "memoryhub: this call", "You guard the short-term", "ok okay okey okie k kk")
+        (
+            "memoryhub: {path}",
+            "memoryhub: this call",
+            "You guard the short-term",
+            "ok okay okey okie k kk",
+            "a an the and or but nor",
+        )
     )
 
 
