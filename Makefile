@@ -2,10 +2,11 @@
 # browser and PgBouncer) is installed with apt-get where it is missing and nobody has to be asked, and that is said.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run test attack lint messages lock bench conformance-agents clean
+.PHONY: help run test attack lint messages lock bench cluster conformance-agents clean
 
 PORT ?= 8000
 DIR ?=
+NODES ?= 2
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV_PACKAGE = $(shell $(PYTHON) -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')
@@ -47,10 +48,13 @@ lint: .venv/test.stamp ## check format, lint and types
 messages: .venv/test.stamp ## bring the catalogues of languages up to date with the source, and compile them
 	$(BIN)/python -m tests.messages
 
+cluster: .venv/test.stamp ## start NODES=2 hubs on one PostgreSQL with a replica and PgBouncer, until Ctrl-C
+	@exec $(BIN)/python -m tests.cluster --nodes $(NODES)
+
 bench: .venv/test.stamp ## measure what docs/develop/performance.md tells, and print one table
 	$(BIN)/python -m tests.bench
 
-conformance-agents: .venv/test.stamp ## compare contexts of coding agents with the real programs (fetched by npm)
+conformance-agents: .venv/test.stamp ## compare contexts of coding agents with the real programs (fetched by npm and pip)
 	$(BIN)/python -m tests.conformance.coding_agents
 	$(BIN)/python -m tests.conformance.coding_agents.hooks
 

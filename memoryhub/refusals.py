@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 
+from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import DataError, InterfaceError, OperationalError
 from django.http import Http404, HttpResponse
+from django.utils.translation import gettext as _
 
 from memoryhub.errors import Forbidden, HubError, Invalid, NotFound, TooLarge, Unavailable
 from memoryhub.requests import hide_secrets
@@ -33,12 +36,47 @@ def refusal_of(exception: BaseException) -> HubError | None:
             return Invalid(
                 "A value of the request cannot be kept: no NUL characters, no endless numbers.", code="bad_value"
             )
+        case OperationalError() if is_disk_full(exception):
+            note_disk_full()
+            log.error("the disk of the database is full")
+            return Unavailable(
+                _(
+                    "The disk of the database is full, so nothing can be written. Free some space there, then try again."
+                ),
+                code="database_full",
+            )
         case OperationalError() | InterfaceError():
             log.warning("database: %s", first_line(exception))
             return Unavailable(
                 "The database is away. Nothing was changed; try again in a moment.", code="database_away"
             )
     return None
+
+
+DISK_FULL = "53100"  # as PostgreSQL numbers it
+NO_SPACE = "No space left on device"
+FULL_NOTE = "database_full"  # a file in the data directory: some process of this node found the disk full
+
+
+def is_disk_full(exception: BaseException) -> bool:
+    """Whether the database refused for lack of space on its disk."""
+    if DISK_FULL in (getattr(one, "sqlstate", None) for one in (exception, exception.__cause__)):
+        return True
+    return NO_SPACE in str(exception)  # a server that cannot even begin a connection says no number
+
+
+def note_disk_full() -> None:
+    """Leaves word for the other processes of this node, so that `/readyz` looks."""
+    with contextlib.suppress(OSError):
+        (settings.DATA_DIR / FULL_NOTE).touch()
+
+
+def go_on_without_room(error: OperationalError, what: str) -> None:
+    """Raises the error, unless the disk of the database is full: then what was to be noted beside a read is left out."""
+    if not is_disk_full(error):
+        raise error
+    note_disk_full()
+    log.warning("the disk of the database is full: %s is not noted", what)
 
 
 def first_line(exception: BaseException) -> str:

@@ -320,6 +320,7 @@ TEMPLATES = [
     }
 ]
 DATABASE_URL = env("DATABASE_URL")  # empty: the embedded server
+SHARES_DATABASE = bool(DATABASE_URL)  # other nodes may run on it
 DATABASES = {"default": database(DATABASE_URL, DATA_DIR, PGBOUNCER)}
 
 AUTH_USER_MODEL = "memoryhub.Person"

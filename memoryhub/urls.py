@@ -25,6 +25,7 @@ from memoryhub.web import (
     login,
     longterm,
     mounts,
+    moves,
     nodes,
     oidc,
     overview,
@@ -155,6 +156,10 @@ in_space = [
     # what coding agents see in mounted directories
     path("contexts/", contexts.page, name="contexts.page"),
     path("contexts/raw/", contexts.raw, name="contexts.raw"),
+    path("contexts/compare/", contexts.compared, name="contexts.compared"),
+    path("contexts/move/", moves.page, name="moves.page"),
+    path("contexts/move/apply/", moves.apply, name="moves.apply"),
+    path("contexts/move/undo/", moves.undo, name="moves.undo"),
     path("contexts/files/", contexts.matrix, name="contexts.matrix"),
     path("contexts/files.csv", contexts.export_csv, name="contexts.export_csv"),
     path("contexts/fix/", contexts.fix, name="contexts.fix"),

@@ -111,7 +111,7 @@ def _statements_sent() -> Iterator[list[str]]:
 
 # What takes longest begins first, so that no worker sits alone with it at the end (seconds on two cores: 130 to 25).
 SLOWEST_FIRST = (
-    "browser/test_axe.py", "server/test_supervise.py", "commands/test_backup.py", "client/test_whole_hub.py",
+    "server/test_nodes.py", "browser/test_axe.py", "server/test_supervise.py", "commands/test_backup.py", "client/test_whole_hub.py",
     "server/test_postgres.py",
     "browser/test_without_javascript.py", "bench/test_proposals_bench.py", "browser/test_proposals.py",
     "domain/files/test_faults.py", "client/test_bad_days.py", "browser/test_house_flows.py", "browser/test_weight.py",

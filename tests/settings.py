@@ -24,6 +24,7 @@ if "MEMORYHUB_TEST_RUN" not in os.environ:
 
 from memoryhub.settings import *  # noqa: F403
 
+SHARES_DATABASE = False  # also on a server of one's own: the tests of several nodes say so themselves
 TEST_DATA_DIR = Path(os.environ["MEMORYHUB_TEST_RUN"])
 (TEST_DATA_DIR / "static").mkdir(exist_ok=True)  # `memoryhub up` collects into it; tests are served from the tree
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

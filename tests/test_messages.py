@@ -96,3 +96,10 @@ raise Invalid(f"{name!r} is {OTHER if x else 'a link'} of {space.name}, {100 - n
         ("'%(name)s' is a link of %(name2)s, %(value)s %% left.", ""),
         ("Saved.", ""),
     ]
+
+
+def test_reasons_of_coding_agents_are_still_said():
+    folders = ("dialects/coding", "domain/coding_agents", "domain/contexts")
+    source = "".join(file.read_text() for folder in folders for file in (in_python.PACKAGE / folder).glob("*.py"))
+    pieces = {max(re.split(r"%\(\w+\)s", text), key=len) for text in in_python.LOADING}
+    assert not {piece for piece in pieces if piece.strip() not in source}

@@ -71,6 +71,8 @@ def virtual(path: str) -> str:
 
 
 def file_address(path: str) -> str:
+    if virtual(path).endswith("/"):
+        raise Invalid(f"“{path}” is a folder. Name a file in it.", code="is_directory")
     return f"{API}/files{quote(virtual(path), safe='/')}"
 
 

@@ -41,6 +41,11 @@ def verb(steps: Callable[Concatenate[Any, P], Steps[R]]) -> Verb[P, R]:
 
     @wraps(steps)
     def method(self: Any, *args: P.args, **kwargs: P.kwargs) -> Any:
-        return self._run(steps(self, *args, **kwargs))
+        return self._run(begun(steps, self, *args, **kwargs))
 
     return cast("Verb[P, R]", method)
+
+
+def begun(steps: Callable[..., Steps[R]], *args: Any, **kwargs: Any) -> Steps[R]:
+    """The steps, begun when they are carried out: a refused argument is then awaited as any other refusal."""
+    return (yield from steps(*args, **kwargs))

@@ -31,6 +31,7 @@ class TooCostly(TooLarge):
 
 
 class _Spent(threading.local):
+    seconds: float | None = None  # what is allowed, where something is
     until = math.inf
     looks_left = math.inf
 
@@ -41,21 +42,25 @@ _spent = _Spent()
 @contextmanager
 def limited(characters: int, seconds: float | None = None) -> Iterator[None]:
     """Counts what the checks inside cost; those of a text inside of another's count as its."""
-    if _spent.until < math.inf:
+    if _spent.seconds is not None:
         yield
         return
-    allowed = SECONDS + SECONDS_PER_CHARACTER * characters if seconds is None else seconds
-    _spent.until = time.thread_time() + allowed
+    _spent.seconds = SECONDS + SECONDS_PER_CHARACTER * characters if seconds is None else seconds
     _spent.looks_left = (PIECES + PIECES_PER_CHARACTER * characters) // _LOOK
     try:
         yield
     finally:
-        _spent.until = _spent.looks_left = math.inf
+        _spent.seconds, _spent.until, _spent.looks_left = None, math.inf, math.inf
 
 
 def spend() -> None:
     """One more piece; TooCostly where the text has had its share."""
-    if next(_pieces) % _LOOK == 0 and _spent.until < math.inf:
+    if next(_pieces) % _LOOK == 0 and _spent.seconds is not None:
         _spent.looks_left -= 1
-        if _spent.looks_left < 0 or time.thread_time() > _spent.until:
+        now = time.thread_time()
+        if (
+            _spent.until == math.inf
+        ):  # the first look: most texts end before it, and asking for the time can take a millisecond
+            _spent.until = now + _spent.seconds
+        if _spent.looks_left < 0 or now > _spent.until:
             raise TooCostly

@@ -6,12 +6,15 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from .encoded import Decoded, decoded
 from .normalise import normalise
 from .patterns import plain
-from .scanning import Rows, distinct_words, lowered
+from .scanning import distinct_words, lowered
+
+if TYPE_CHECKING:
+    from .stems import Rows
 
 T = TypeVar("T")
 _NEWLINE = plain("\n")
@@ -81,11 +84,15 @@ class Lines:
     @cached_property
     def rows(self) -> Rows:
         """The words of the normalised text and where they stand."""
+        from .stems import Rows  # NumPy takes longer to import than most texts to check, and secrets need no rows
+
         return Rows(self.normalised)
 
     @cached_property
     def plain_rows(self) -> Rows:
         """Rows with the offsets of the text: of the normalised text if no offset moved, else of the text in lower case."""
+        from .stems import Rows  # as above
+
         return self.rows if self.original_offsets is None else Rows(lowered(self.text))
 
     def cached(self, name: str, make: Callable[[str], T]) -> T:

@@ -9,7 +9,8 @@ from .cjk import CJK
 from .finding import Finding, Lines
 from .known_texts import KnownText
 from .patterns import bounded, linear
-from .scanning import groups, offsets_of
+from .scanning import offsets_of
+from .stems import groups
 
 CODE = "transient"
 

@@ -94,6 +94,11 @@ class Proposal(models.Model):
         ]
 
     @property
+    def asker(self) -> str:
+        """Who asks: disk, person or agent."""
+        return "disk" if self.from_disk else "person" if "person" in self.change else "agent"
+
+    @property
     def shown_state(self) -> str:
         """The state as people are shown it: a request for changes is one of its own."""
         return "changes_requested" if self.changes_requested and self.state == self.State.REJECTED else self.state

@@ -222,8 +222,9 @@ def _environment() -> dict[str, str]:
     """The address of the database for the programs; by environment, so that no list of processes shows the password."""
     to = connection.settings_dict
     address = {"PGHOST": to["HOST"], "PGPORT": to["PORT"], "PGUSER": to["USER"], "PGPASSWORD": to["PASSWORD"]}
+    taken = ("sslmode", "sslrootcert", "target_session_attrs")
     options = {
-        f"PG{name.upper()}": str(to["OPTIONS"][name]) for name in ("sslmode", "sslrootcert") if name in to["OPTIONS"]
+        f"PG{name.upper().replace('_', '')}": str(to["OPTIONS"][name]) for name in taken if name in to["OPTIONS"]
     }
     address = {name: str(value) for name, value in address.items() if value}
     return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "PGDATABASE": to["NAME"], **address, **options}

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 
+from django.conf import settings
 from django.db import DatabaseError, InterfaceError, close_old_connections, connections
 
 import memoryhub.domain
@@ -17,6 +18,8 @@ from memoryhub.domain import jobs, nodes
 
 LANES = 2  # threads that run jobs: one long job does not hold up the others
 OUTGOING_LANES = 4  # threads for jobs that send something: an address that hangs holds up nothing else
+RENEW_SECONDS = 15.0  # between two renewals of leases; they last a minute
+BOUND_SECONDS = 60.0  # between two looks for schedules that a wrong clock put far ahead
 POLL_SECONDS = 1.0  # between two queries for waiting jobs
 STOP_SECONDS = 10.0  # that running jobs get to finish when the process is told to stop
 
@@ -53,9 +56,7 @@ class BackgroundWork:
         threads = [self._thread(f"lane-{n}", self._lane) for n in range(1, LANES + 1)]
         threads += [self._thread(f"outgoing-{n}", self._lane) for n in range(1, OUTGOING_LANES + 1)]
         threads += [self._thread(name, self._run_background_thread) for name in jobs.background_threads]
-        while not self.stop.wait(nodes.BEAT_SECONDS):
-            self._try(self._beat)
-            self._try(self._renew_leases)
+        self._repeat()
         deadline = time.monotonic() + STOP_SECONDS
         for thread in threads:
             thread.join(max(0.0, deadline - time.monotonic()))
@@ -80,6 +81,18 @@ class BackgroundWork:
             return False
         return True
 
+    def _repeat(self) -> None:
+        """What is done again and again until this process is told to stop, each at its own pace."""
+        renewed = bounded = time.monotonic()
+        while not self.stop.wait(nodes.BEAT_SECONDS if settings.SHARES_DATABASE else RENEW_SECONDS):
+            self._try(self._beat)
+            if time.monotonic() - renewed >= RENEW_SECONDS - 1:
+                renewed = time.monotonic()
+                self._try(self._renew_leases)
+            if time.monotonic() - bounded >= BOUND_SECONDS:
+                bounded = time.monotonic()
+                self._try(jobs.bound_schedules)
+
     def _beat(self) -> None:
         """Says that this node is there, and stops it where another process asked for that."""
         if self.node is not None and self.node.beat():
@@ -89,7 +102,6 @@ class BackgroundWork:
     def _renew_leases(self) -> None:
         jobs.extend_leases(list(self.running.values()))
         jobs.release_lost()
-        jobs.bound_schedules()
 
     def _lane(self, name: str) -> None:
         previous = self._previous_lane(name)

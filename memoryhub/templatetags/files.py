@@ -18,6 +18,7 @@ from django.utils.translation import gettext, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
 
 from memoryhub.dialects import tokens_of_bytes
+from memoryhub.languages import translated
 from memoryhub.stores import paths
 from memoryhub.templatetags.hidden_characters import (
     ROW_WORDS,
@@ -143,11 +144,11 @@ def _author(slug: str, where: str, line: Any) -> str:
     revision = line.revision
     if revision.proposal:
         leads_to = f"/s/{slug}/proposals/{revision.proposal}/"
-        words = f"#{revision.proposal} {revision.reason or gettext('proposal')}"
+        words = f"#{revision.proposal} {translated(revision.reason) or gettext('proposal')}"
     else:
         leads_to, words = (
             page_address(slug, revision.path, f"view=diff&to={revision.number}"),
-            revision.reason or kind_words(revision.kind),
+            translated(revision.reason) or kind_words(revision.kind),
         )
     return (
         f'<span class="blamed">{actor_glyph(line.author.kind)}<b class="strong">{escape(line.author.name)}</b>'
@@ -292,7 +293,7 @@ def revision_words(context: dict[str, Any], revision: Any) -> SafeString:
         where = f"/s/{context['space'].slug}/proposals/{revision.proposal}/"
         words = gettext("proposal %(number)s") % {"number": revision.proposal}
         proposal = format_html(', <a href="{}">{}</a>', where, words)
-    reason = f"{revision.reason}, " if revision.reason else ""
+    reason = f"{translated(revision.reason)}, " if revision.reason else ""
     return format_html("{}{}{}", reason, ago(revision.created_at), proposal)
 
 

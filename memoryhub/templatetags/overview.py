@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django import template
-from django.utils import timezone
-from django.utils.dateformat import format as date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -15,12 +13,6 @@ from django.utils.translation import ngettext
 from memoryhub.languages import translated
 
 register = template.Library()
-
-
-@register.simple_tag
-def today() -> str:
-    """The weekday and the date."""
-    return date_format(timezone.localdate(), _("l j F"))
 
 
 @register.simple_tag

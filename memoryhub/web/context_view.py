@@ -16,10 +16,10 @@ from memoryhub.dialects import tokens_of_bytes
 from memoryhub.dialects.coding import Block
 from memoryhub.domain import contexts
 from memoryhub.domain.coding_agents import Cut, Fix
-from memoryhub.domain.contexts import Place, Problem, Seen
+from memoryhub.domain.contexts import Missed, Place, Problem, Seen
 
 FOLD_AT, SHOWN_LINES, SHOWN_LOST = 40, 24, 3
-MAX_LINES, MAX_LOST, MAX_LINE = 2_000, 200, 4_000
+MAX_LINES, MAX_LOST, MAX_LINE, MAX_PLAIN = 2_000, 200, 4_000, 20_000
 SHADES = {"user": "user", "managed": "user", "local": "local", "memory": "memory"}
 SHADE_ORDER = ("wrapper", "user", "project", "local", "memory")
 SHADE_CSS = {
@@ -151,6 +151,11 @@ class ContextView:
         return self.seen.context.text.count(b"\n") + 1 if self.seen.context.text else 0
 
     # ---- the text
+
+    @property
+    def plain(self) -> str:
+        """The text alone, its first lines where it is very long."""
+        return "\n".join(self.seen.text.decode("utf-8", "replace").split("\n")[:MAX_PLAIN])
 
     @cached_property
     def sections(self) -> list[Section]:
@@ -285,6 +290,11 @@ class ContextView:
             one, self.place.shorten(one.path), self.place.shorten(one.why), anchor, tree.file_path(one.path), lost,
             [self._fix(fix) for fix in one.fixes],
         )  # fmt: skip
+
+    def missed(self, one: Missed) -> dict[str, Any]:
+        """A file that another context has and this one has not, with what would bring it here."""
+        shown = listed(self.place, one.path, one.why)
+        return {"file": shown, "missed": one, "fixes": [self._fix(fix) for fix in one.fixes]}
 
     def _fix(self, fix: Fix) -> ShownFix:
         path = self.place.shorten(fix.path)

@@ -12,15 +12,15 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from memoryhub.dialects import coding, tokens_of_bytes
-from memoryhub.domain import contexts
-from memoryhub.domain.coding_agents import Cell, Entry, FindingInFile
+from memoryhub.domain import contexts, prompts
+from memoryhub.domain.coding_agents import Cell, FindingInFile
 from memoryhub.domain.contexts import Compared, Place
 from memoryhub.errors import HubError, NotFound
 from memoryhub.text.diff import compare
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.context_view import ContextView
 from memoryhub.web.helpers import clean_text, parse_number, typed_text
-from memoryhub.web.notices import done
+from memoryhub.web.notices import done, proposed
 
 PLAIN_TEXT = "text/plain; charset=utf-8"
 MAX_TOUCHED, MAX_ROWS = 20, 500
@@ -31,8 +31,8 @@ def chosen_place(request: HttpRequest) -> Place | None:
     """The mounted directory and folder of the address, by default the first one; None where the space has none."""
     if not contexts.mounts_to_look_at(request.space):
         return None
-    pk = parse_number(request.GET.get("mount"))
-    return contexts.place_in_mount(request.space, request.actor, pk, clean_text(request.GET.get("dir", "")))
+    pk, at = parse_number(request.GET.get("mount")), prompts.parse_time(request.GET.get("at", "").strip())
+    return contexts.place_in_mount(request.space, request.actor, pk, clean_text(request.GET.get("dir", "")), at)
 
 
 def no_place(request: HttpRequest) -> HttpResponse:
@@ -43,9 +43,14 @@ def frame(request: HttpRequest, place: Place) -> dict[str, Any]:
     """What all pages of a place show: pickers, tabs, where it is."""
     return {
         "place": place, "mounts": contexts.mounts_to_look_at(request.space), "directory": shown_directory(place),
-        "agents": list(coding.agents().values()), "where": urlencode({"mount": place.mount.pk, "dir": place.folder}),
+        "agents": list(coding.agents().values()), "where": where_of(place),
         "knows_home": bool(place.tree.home),
     }  # fmt: skip
+
+
+def where_of(place: Place) -> str:
+    """The part of an address that names the place."""
+    return urlencode({"mount": place.mount.pk, "dir": place.folder})
 
 
 def shown_directory(place: Place) -> str:
@@ -74,10 +79,36 @@ def page(request: HttpRequest) -> HttpResponse:
         return no_place(request)
     seen = contexts.look(place, chosen_agent(request), touched_files(request))
     view = ContextView(seen)
-    touched = "".join(seen.touched[:1])
-    return render(
-        request, "contexts/page.html", frame(request, place) | {"seen": seen, "view": view, "touched": touched}
-    )
+    context = {"seen": seen, "view": view, "touched": "".join(seen.touched[:1]), **past(request)}
+    context["text_only"] = request.GET.get("text") == "only"
+    return render(request, "contexts/page.html", frame(request, place) | context)
+
+
+def past(request: HttpRequest) -> dict[str, Any]:
+    """The moment of the address, none for now, and the moments to choose from."""
+    at = prompts.parse_time(request.GET.get("at", "").strip())
+    moments = [(one.at.isoformat(), one) for one in contexts.moments_of(request.space)]
+    is_listed = at is None or any(value == at.isoformat() for value, _moment in moments)
+    return {"at": at, "moments": moments, "own_moment": None if is_listed else at}
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def compared(request: HttpRequest) -> HttpResponse:
+    """Two agents in one place, or one agent at two moments: what each gets that the other does not."""
+    place = chosen_place(request)
+    if place is None:
+        return no_place(request)
+    left, at = chosen_agent(request), past(request)
+    fallback = left if at["at"] else next(name for name in ("codex", "claude-code") if name != left)
+    right = coding.agent(clean_text(request.GET.get("with", "")) or fallback).name
+    now = contexts.place_in_mount(request.space, request.actor, place.mount.pk, place.folder) if at["at"] else place
+    found = contexts.Difference(contexts.look(place, left), contexts.look(now, right))
+    change = compare(*(one.text.decode("utf-8", "replace") for one in (found.left, found.right))) if at["at"] else None
+    view = ContextView(found.right)
+    sides = [[view.missed(one) for one in side[:MAX_ROWS]] for side in (found.lost, found.gained)]
+    context = {"found": found, "seen": found.left, "lost": sides[0], "gained": sides[1], "change": change, **at}
+    context |= {"both": [place.shorten(path) for path in found.both[:MAX_ROWS]]}
+    return render(request, "contexts/compared.html", frame(request, place) | context)
 
 
 @space_page("read", methods=("GET", "HEAD"))
@@ -120,6 +151,9 @@ def apply_fix(request: HttpRequest) -> HttpResponse:
     """Makes the fix that the person saw."""
     review = asked_fix(request, request.POST)
     try:
+        if "propose" in request.POST:
+            asked = contexts.propose_fix(request.space, request.actor, review, request.POST.get("seen", ""))
+            return proposed(request, asked)
         path = contexts.apply_fix(request.space, request.actor, review, request.POST.get("seen", ""))
     except HubError as error:
         return show_fix(request, review, status=error.status, error=error)
@@ -282,12 +316,10 @@ def show_memory(request: HttpRequest, path: str, *, status: int = 200, **more: o
     if query and not one:
         context["found"] = contexts.find_entries(memories, query)
     if one:
-        context |= {"entries": shown_entries(one.entries), "agent": coding.agent(one.format.agent)}
+        topics = contexts.topic_paths(request.space, one)
+        shown = [(entry, topics.get(entry.number, "")) for entry in one.entries[:MAX_ROWS]]
+        context |= {"entries": shown, "agent": coding.agent(one.format.agent)}
     return render(request, "contexts/memory.html", context, status=status)
-
-
-def shown_entries(entries: list[Entry]) -> list[Entry]:
-    return entries[:MAX_ROWS]
 
 
 @post_only("edit")

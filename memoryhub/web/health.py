@@ -12,11 +12,13 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from memoryhub.domain import accounts, activity
 from memoryhub.errors import Forbidden, HubError, Unauthenticated
-from memoryhub.refusals import json_refusal
+from memoryhub.refusals import is_disk_full, json_refusal
 from memoryhub.requests import bearer_token, client_address
+from memoryhub.server import disk_full
 from memoryhub.server.migrate import pending_migrations
 from memoryhub.web.access import View, public
 
+FULL = {"status": "the disk of the database is full"}
 # Headers that proxies add, beside any X-Forwarded-….
 FORWARDED = {
     "HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP", "HTTP_X_CLIENT_IP", "HTTP_X_CLUSTER_CLIENT_IP", "HTTP_TRUE_CLIENT_IP",
@@ -40,10 +42,15 @@ def readyz(request: HttpRequest) -> HttpResponse:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
         missing = pending_migrations()
-    except (OperationalError, InterfaceError):
+        is_full = disk_full.is_full()
+    except (OperationalError, InterfaceError) as error:
+        if is_disk_full(error):
+            return JsonResponse(FULL, status=503)
         return JsonResponse({"status": "database away"}, status=503)
     if missing:
         return JsonResponse({"status": "migrations missing", "missing": len(missing)}, status=503)
+    if is_full:  # prompts are served, nothing can be written
+        return JsonResponse(FULL, status=503)
     return JsonResponse({"status": "ready"})
 
 

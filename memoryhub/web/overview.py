@@ -6,6 +6,7 @@ from dataclasses import astuple
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 
 from memoryhub.domain import activity, prompts, spaces
 from memoryhub.domain.activity import Counts, counts_of_space
@@ -37,6 +38,7 @@ def page(request: HttpRequest) -> HttpResponse:
         return HttpResponse(status=204)  # the page shows this version already
     context = {
         "counts": counts,
+        "today": timezone.localdate(),
         "now": now,
         "pipes": pipe_widths(now),
         "working_limit": spaces.get_setting(space, "working_limit"),

@@ -31,7 +31,7 @@ def timeline(proposal: Proposal, review: proposals.Review) -> list[dict[str, Any
     events: list[dict[str, Any]] = [
         {
             "at": proposal.created_at,
-            "kind": "disk" if proposal.from_disk else "agent",
+            "kind": proposal.asker,
             "who": proposal.agent_name,
             "says": _("changed; the author is not known") if proposal.from_disk else _("proposed this change"),
             "aside": proposal.thread_id,

@@ -122,9 +122,45 @@ def test_an_entry_of_own_memory_is_edited(shop, space, sign_in_as):
     assert index.read_text().split("\n")[2] == "- [Note 2](note2.md) — what the agent got wrong"
 
 
+def test_an_entry_moves_into_a_file_that_all_agents_read_and_back(shop, space, sign_in_as):
+    for mount in files.mounts_of_space(space):
+        files.take_in_mount(space, mount)
+    page = sign_in_as("owner")
+    page.goto("/s/ledger/contexts/memory/")
+    page.get_by_role("link", name="MEMORY.md").first.click()
+    page.locator("#e3").get_by_role("link", name="Move").click()
+    expect(page.get_by_role("heading", name="Move entry 3 of Claude Code")).to_be_visible()
+    page.get_by_label("Text").fill("- Week 2: look at the cache first.")
+    page.get_by_role("button", name="Show change").click()
+    expect(page.get_by_role("heading", name="What it does to each coding agent")).to_be_visible()
+    picture(page, "move")
+    page.get_by_role("button", name="Write 2 files").click()
+    expect(page.get_by_text("2 files are written.")).to_be_visible()
+    assert (shop / "AGENTS.md").read_text().endswith("- Week 2: look at the cache first.\n")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("2 files are as they were.")).to_be_visible()
+    assert "Week 2" not in (shop / "AGENTS.md").read_text()
+
+
+def test_what_another_agent_would_lose_is_read(shop, sign_in_as):
+    page = sign_in_as("owner")
+    page.goto("/s/ledger/contexts/files/")
+    page.get_by_label("Mount").select_option(label="/shop/")
+    page.get_by_role("button", name="Show").click()
+    page.get_by_role("link", name="Compare").click()
+    expect(page.get_by_role("heading", name="What Codex would lose")).to_be_visible()
+    picture(page, "compared")
+    page.get_by_role("link", name="Write it into ~/shop/AGENTS.md").first.click()
+    page.get_by_role("button", name="Propose").click()
+    expect(page.get_by_text("Proposal 1 waits for a decision.")).to_be_visible()
+    picture(page, "proposed")
+
+
 ADDRESSES = (
     "contexts/?dir=web&mount={shop}", "contexts/?dir=web&mount={shop}&agent=codex", "contexts/files/?dir=web&mount={shop}",
     "contexts/checks/?mount={shop}", "contexts/memory/", "contexts/hooks/", "contexts/memory/?path={memory}",
+    "contexts/move/?path={memory}&number=3", "contexts/move/?mount={shop}", "contexts/compare/?mount={shop}&agent=claude-code&with=codex",
+    "contexts/?mount={shop}&text=only",
     "contexts/fix/?dir=web&mount={shop}&agent=claude-code&about=/shop/web/AGENTS.md&code=import",
 )  # fmt: skip
 

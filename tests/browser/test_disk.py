@@ -49,7 +49,7 @@ def test_a_held_change_is_approved(root, space, sign_in_as):
     picture(page, "file-held")
     page.get_by_role("link", name="Review proposal 1").first.click()
     expect(page.get_by_role("heading", name="AGENTS.md changed on disk")).to_be_visible()
-    expect(page.get_by_text("What agents get meanwhile")).to_be_visible()
+    expect(page.get_by_text("What agents get in the meantime")).to_be_visible()
     expect(page.get_by_role("button", name="Keep the approved text, revision 1")).to_be_visible()
     picture(page, "proposal-held")
     page.get_by_label("I looked at").check()

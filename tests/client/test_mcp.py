@@ -147,6 +147,12 @@ def test_delete_and_move_where_the_agent_is_trusted(trusted):
     async def story():
         async with over_stdio(trusted) as client:
             moved = text(await client.call_tool("memory_move", {"from": AGENTS, "to": "/memories/b.md"}))
+            for folder in ("/", "/memories/", ""):
+                refused = await client.call_tool("memory_delete", {"path": folder})
+                assert refused.is_error and "is a folder" in text(refused)
+            for tool in ("memory_read", "memory_delete"):
+                refused = await client.call_tool(tool, {"path": "/memories/../x.md"})
+                assert refused.is_error and "would leave its root" in text(refused)
             deleted = text(await client.call_tool("memory_delete", {"path": "/memories/b.md"}))
             missing = await client.call_tool("memory_delete", {"path": "/memories/b.md"})
             return moved, deleted, missing

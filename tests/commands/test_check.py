@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from memoryhub.domain import coding_agents
+from tests.commands import planted
 from tests.conformance.coding_agents import trees
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,6 +55,7 @@ def test_a_file_that_is_not_read_names_the_agents(tmp_path):
     assert {(os.path.basename(one.path), one.agents) for one in found} == {
         ("AGENTS.md", ("claude-code",)),
         ("CLAUDE.md", ("opencode",)),
+        ("CLAUDE.md", ("hermes",)),
     }
 
 
@@ -86,3 +88,23 @@ def test_the_command_exits_1_with_findings_and_0_without(tmp_path):
 def test_the_command_refuses_in_one_sentence(tmp_path):
     assert "does not exist" in command(tmp_path / "none").stderr
     assert "There is no coding agent" in command(tmp_path, "--agent", "nope").stderr
+
+
+def test_each_planted_fault_and_nothing_else_in_two_hundred_projects(tmp_path):
+    wrong, kinds = [], []
+    for seed in range(200):
+        project = planted.planted_project(seed)
+        kinds += [code for code, _path, _line in project.planted]
+        folder = written(tmp_path / str(seed), project.files)
+        found = {(one.code, os.path.relpath(one.path, folder), one.line) for one in coding_agents.check_folder(folder)}
+        if found != project.planted:
+            wrong.append((seed, sorted(found - project.planted), sorted(project.planted - found)))
+    assert wrong == []
+    assert {code: kinds.count(code) >= 10 for code in planted.KINDS} == dict.fromkeys(planted.KINDS, True)
+
+
+def test_it_needs_neither_django_nor_numpy(tmp_path):
+    folder = written(tmp_path, SOUND)
+    run = "import sys; from memoryhub.__main__ import run; run(sys.argv[1:]); print(*{'django', 'numpy'} & {*sys.modules})"
+    done = subprocess.run([sys.executable, "-c", run, "check", folder], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == "No findings.\n\n", done.stderr

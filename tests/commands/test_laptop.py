@@ -101,6 +101,23 @@ def test_only_known_places_are_entered(home):
     assert "Documents" not in entered and {".claude", "shop"} <= entered
 
 
+def test_what_is_entered_does_not_grow_with_the_home(home):
+    def entered():
+        done = subprocess.run(
+            [sys.executable, "-c", ENTERED, str(home), str(home / "shop")], capture_output=True, text=True, cwd=home / "notes",
+            env=clean(PYTHONPATH=os.getcwd()), timeout=30,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return sorted(done.stderr.split())
+
+    before, slug = entered(), project_slug(str(home / "shop"))
+    for folder in ("Documents", f".claude/projects/{slug}", ".claude/todos", "shop/node_modules", ".codex/sessions"):
+        (home / folder).mkdir(parents=True, exist_ok=True)
+        for number in range(400):
+            (home / folder / f"{number}.jsonl").touch()
+    assert entered() == before
+
+
 def seen(home):
     return {
         os.path.join(folder, name): (os.lstat(os.path.join(folder, name)).st_mtime_ns, os.lstat(os.path.join(folder, name)).st_size)

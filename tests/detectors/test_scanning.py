@@ -12,7 +12,8 @@ from memoryhub.detectors.finding import Lines
 from memoryhub.detectors.injection import RULES
 from memoryhub.detectors.injection.rule import Rule
 from memoryhub.detectors.risky_advice.signs import SIGNS, Sign
-from memoryhub.detectors.scanning import Needles, Together, distinct_words, groups, may_contain, offsets_of
+from memoryhub.detectors.scanning import Needles, distinct_words, may_contain, offsets_of
+from memoryhub.detectors.stems import Together, groups
 from tests.detectors.test_risky_advice import LOOSENS, RUNS, SENDS
 from tests.fixtures.injection_texts import ATTACKS, PLAIN
 

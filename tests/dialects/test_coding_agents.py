@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from memoryhub.dialects import coding
+from memoryhub.dialects.coding import claude_code, installed
 from memoryhub.dialects.coding.claude_memory import cut_memory, project_slug
 from memoryhub.errors import Invalid
 from tests.conformance.coding_agents import programs, trees
@@ -239,3 +240,11 @@ def test_the_command_refuses_in_one_sentence(tmp_path):
     assert command("nope", tmp_path).returncode == 1
     assert b"is no folder" in command("codex", tmp_path / "none").stderr
     assert command("codex").returncode == 2
+
+
+@pytest.mark.parametrize("end", [b'"', b"`", b"\\n", b"\x00\x08junk"])
+def test_the_words_above_the_files_are_read_from_a_script_and_from_a_native_program(tmp_path, end):
+    program = tmp_path / "claude"
+    program.write_bytes(b"\x7fELF\x00" + claude_code.HEADING.encode() + b" Follow them." + end + b"more")
+    program.chmod(0o755)
+    assert installed.claude_heading(str(program)) == f"{claude_code.HEADING} Follow them."

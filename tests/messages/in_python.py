@@ -59,7 +59,7 @@ NOT_SAID = {
     "is are was were / currently still temporarily down sick vacation holiday leave late away offline meeting",
     "memoryhub check", "memoryhub context", "memoryhub laptop", "noopener nofollow", "number, sha256, content",
     "people look at prompts by `assemble`", "project_doc_fallback_filenames with {name}",
-    "store, directory, prefix, %(thread)s, %(selection)s", "this next last / %(span)s", "timed out",
+    "the disk of the database is full", "store, directory, prefix, %(thread)s, %(selection)s", "this next last / %(span)s", "timed out",
     "today tomorrow yesterday tonight moment now these temporarily being",
 }  # fmt: skip
 WORD = re.compile(r"[^\W\d_]{2}")
@@ -69,6 +69,27 @@ MOST = 64  # alternatives of one sentence
 STORED_BEFORE = (
     "made", "made it", "made the agent", "made a token for", "made a one-time link for", "made an account for", "took away the mount",
     "took away the source", "took away the webhook to", "took in the template of", "took over the sources of a configuration",
+)  # fmt: skip
+
+# Why a coding agent loads a file or does not, said in dialects/coding/, where most other literals are texts of prompts.
+LOADING = (
+    "Instructions of this folder", "Instructions of a folder above", "Instructions of the repository", "Instructions of the project",
+    "Private instructions of this folder", "This person's instructions", "This person's instructions for every project",
+    "Policy of the organization", "Read because no CLAUDE.md counts here or above", "A rule in %(folder)s", "A rule that always counts",
+    "Imported by %(path)s", "Imported by %(path)s, but outside the folder it is started in; that needs an approval",
+    "Imported %(level)s hops deep; %(most)s are followed", "Empty", "Empty, or comments alone", "No text by its name", "Not UTF-8",
+    "Over 4 MiB", "The name must be CLAUDE.md, in capitals", "The name must be AGENTS.md, in capitals", "Switched off in settings",
+    "Switched off in its front matter", "Switched off: project_doc_max_bytes is 0", "The project is not trusted in config.toml",
+    "The index of its own memory", "Its own memory", "Its private notes on this project", "Denied by the permission rule %(rule)s",
+    "Left out by claudeMdExcludes: %(pattern)s", "Loaded when %(path)s is read", "A link to %(real)s, which is loaded already",
+    "A link out of the repository", "A link out of the folder; imports from outside need an approval",
+    "%(name)s exists, so it alone is read", "%(name)s exists; only the first kind is read",
+    "%(name)s lies beside it, so it alone is read", "%(first)s exists here or above, so %(name)s is not read",
+    "The limit of %(limit)s bytes for all files of the project is used up", "The limit for all files is used up",
+    "The folder is in no git repository, so no file of it is read", "Below the folder that it is started in, and not loaded on demand",
+    "Lost from line %(line)s on", "Says what %(path)s says", "Rules must end in .mdc", "A file of its workspace",
+    "Aider reads no file by its name; list it under read: in .aider.conf.yml", "Listed by read: in %(config)s",
+    "Named by instructions in opencode.json: %(entry)s",
 )  # fmt: skip
 
 Message = tuple[str, str]  # msgid and plural, which is empty where there is none

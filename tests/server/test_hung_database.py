@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from memoryhub.server import postgres
-from tests.server.cluster import Cluster, cluster_from, soon
+from tests.cluster import Cluster, cluster_from, soon
 
 
 @pytest.fixture(scope="module")

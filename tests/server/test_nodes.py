@@ -9,8 +9,8 @@ import random
 import httpx
 import pytest
 
+from tests.cluster import Cluster, cluster_from, soon
 from tests.running import command, sign_in_by_link
-from tests.server.cluster import Cluster, cluster_from, soon
 
 AGENTS = "/memories/AGENTS.md"
 

@@ -7,10 +7,15 @@ from collections import Counter
 from memoryhub.text import telling
 
 TEXTS = [
-    "The refund window is 14 days from delivery.", "The refund window is 30 days for shops on the plan Plus.", "A late refund needs the refund window of its order.",
-    "Webhooks are retried 8 times over 26 hours.", "Webhooks are signed with X-Ledger-Signature.", "An endpoint of webhooks is switched off after 26 hours.",
-    "Anna loves teal.", "Migrations run on Thursday.",
-]  # fmt: skip
+    "The refund window is 14 days from delivery.",
+    "The refund window is 30 days for shops on the plan Plus.",
+    "A late refund needs the refund window of its order.",
+    "Webhooks are retried 8 times over 26 hours.",
+    "Webhooks are signed with X-Ledger-Signature.",
+    "An endpoint of webhooks is switched off after 26 hours.",
+    "Anna loves teal.",
+    "Migrations run on Thursday.",
+]
 CHINESE = [
     "退款通常需要五到十个工作日才能到账。",
     "银行卡退款需要五天。",

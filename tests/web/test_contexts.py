@@ -323,6 +323,23 @@ def change(client, **values):
     return client.post(reverse("contexts.change_entry", args=["books"]), {"path": INDEX, **values})
 
 
+def test_one_search_over_the_entries_of_all_agents(own, as_role, house):
+    found = text_of(get(as_role("viewer"), "contexts.memory", q="FAST tests"))
+    assert "1 entry found" in found and "fast first" in found
+    assert f"path={INDEX}#e1" in get(as_role("viewer"), "contexts.memory", q="fast").content.decode()
+    assert "0 entries found" in text_of(get(as_role("viewer"), "contexts.memory", q="<b>nowhere"))
+
+
+def test_an_index_line_leads_to_its_file(own, as_role, house):
+    page = get(as_role("viewer"), "contexts.memory", path=INDEX).content.decode()
+    assert 'tests.md"' not in page, "a file that is not there has no link"
+    (own.parent / "tests.md").write_text("Run make test-fast.\n")
+    (own.parent / "gw.md").write_text("Slow before 9:00.\n")
+    files.sync_path(house.space, "/claude/projects/-p/memory/tests.md")
+    page = get(as_role("viewer"), "contexts.memory", path=INDEX).content.decode()
+    assert 'href="/s/books/files/claude/projects/-p/memory/tests.md"' in page and 'gw.md"' not in page
+
+
 def test_own_memory_is_listed_with_its_limits(own, as_role):
     page = text_of(get(as_role("viewer"), "contexts.memory"))
     assert INDEX in page and "2 entries" in page and "3 of 200 lines" in page

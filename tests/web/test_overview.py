@@ -6,7 +6,8 @@ from datetime import timedelta
 
 import pytest
 from django.db import transaction
-from django.utils import timezone
+from django.utils import timezone, translation
+from django.utils.formats import date_format
 
 from memoryhub.domain import prompts, spaces
 from memoryhub.models import HUB, Delivery, File, Proposal, Record, RecordState, Revision, Source, WorkingEntry
@@ -82,6 +83,13 @@ def test_it_costs_the_same_queries_for_any_number_of_rows(as_role, full, rows, s
 
 
 QUERIES = 15
+
+
+@pytest.mark.parametrize(("language", "form"), [("en", "l j F"), ("zh-hans", "n月j日 l")])
+def test_it_begins_with_the_day(as_role, full, language, form):
+    page = one_line(as_role("viewer").get("/s/books/", headers={"Accept-Language": language}))
+    with translation.override(language):
+        assert f"{date_format(timezone.localdate(), form)}. " in page
 
 
 def test_another_space_does_not_shine_through(as_role, full):

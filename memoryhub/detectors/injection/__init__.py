@@ -15,7 +15,8 @@ from .. import chinese
 from ..finding import Finding, Lines, without_overlaps
 from ..known_texts import KnownText
 from ..patterns import Found, bounded, plain
-from ..scanning import REACH, Needles, Together, lines_around
+from ..scanning import REACH, Needles, lines_around
+from ..stems import Together
 from . import chinese_rules, poison_rules, pretext_rules, rules
 from .foreign_orders import orders_to_ignore, orders_to_reveal
 from .jailbreak_style import jailbreak_spans

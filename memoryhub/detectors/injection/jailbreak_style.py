@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from ..finding import Lines
 from ..patterns import bounded, plain
-from ..scanning import groups
+from ..stems import groups
 
 MAX_SPAN = 600
 """Characters within which the families have to meet."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..finding import Severity
 from ..patterns import Bounded, bounded, plain
-from ..scanning import Group, opened
+from ..stems import Group, opened
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from ..finding import Finding, Lines
 from ..injection.mention_or_order import describes_option, fences, is_listed_as_wrong, is_mention
 from ..known_texts import KnownText
 from ..patterns import Found, bounded
-from ..scanning import Together
+from ..stems import Together
 from . import chinese_signs
 from .signs import SIGNS, Sign
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..patterns import Bounded, Plain, bounded, plain
-from ..scanning import Group, opened
+from ..stems import Group, opened
 
 _REACH = 1_000
 

@@ -15,7 +15,7 @@ from functools import cache
 from memoryhub.errors import Invalid
 
 from .shapes import Block, CodingAgent, Context, Ignored, Later, Start
-from .tree import ChangedTree, DiskTree, Tree
+from .tree import ChangedTree, DiskTree, KeptTree, Tree
 
 __all__ = [
     "Block",
@@ -24,6 +24,7 @@ __all__ = [
     "Context",
     "DiskTree",
     "Ignored",
+    "KeptTree",
     "Later",
     "Start",
     "Tree",

@@ -77,7 +77,8 @@ class Session(Settings):
             self.writer.ignore(path, f"A link to {real}, which is loaded already")
             return
         may_leave = label == "user" or self.takes_external
-        if level and not may_leave and not is_below(real, self.start.directory):
+        is_elsewhere = level or (kind == "rule" and real != path)  # imported, or a rule behind a link
+        if is_elsewhere and not may_leave and not is_below(real, self.start.directory):
             self.writer.ignore(path, "A link out of the folder; imports from outside need an approval")
             return
         self.done |= {path, real}

@@ -54,15 +54,27 @@ def _whole_files(start: Start) -> Iterator[tuple[str, str, str]]:
     places += [
         (os.path.join(one, name), "project", why_read(start, one)) for one in folders[1:-1] for name in (GITHUB, *NAMES)
     ]
-    return (one for one in places if start.tree.kind(one[0]) == "file")
+    for path, kind, why in places:
+        found = _in_any_case(start, path)
+        if found:
+            yield found, kind, why
+
+
+def _in_any_case(start: Start, path: str) -> str:
+    """The file of this name, else one that differs in case alone; empty where there is none."""
+    if start.tree.kind(path) == "file":
+        return path
+    folder, name = os.path.split(path)
+    there = (os.path.join(folder, one) for one in sorted(start.tree.names(folder)) if one.lower() == name.lower())
+    return next((one for one in there if start.tree.kind(one) == "file"), "")
 
 
 def _add_text(start: Start, writer: Writer, path: str, kind: str, why: str, text: str) -> None:
     """The text of a file, with what it imports behind each mention."""
-    if os.path.basename(path) == WITHOUT_IMPORTS:
+    if os.path.basename(path).lower() == WITHOUT_IMPORTS.lower():
         writer.block(path, kind, why, text)
         return
-    writer.block(path, kind, why, _with_imports(start, writer, path, text, {path}))
+    writer.block(path, kind, why, _with_imports(start, writer, path, text, {start.tree.real(path)}))
 
 
 def _read(start: Start, path: str) -> str:
@@ -77,10 +89,10 @@ def _with_imports(start: Start, writer: Writer, path: str, text: str, done: set[
         if not target:
             continue
         head = f'\n\n<imported_custom_instruction source="{target}"'
-        if target in done:
+        if start.tree.real(target) in done:
             piece = f'{head} skipped="already-loaded" />'
         else:
-            done.add(target)
+            done.add(start.tree.real(target))
             writer.inline(target, path)
             piece = f"{head}>\n{_with_imports(start, writer, target, _read(start, target), done).strip()}\n</imported_custom_instruction>"
         out += [text[end : match.end("path")], piece]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memoryhub.text import comments
 
-from .plain_files import repository, text_at
+from .plain_files import repository
 from .shapes import CodingAgent, Context, Start, Writer
 from .tree import is_below
 
@@ -29,17 +29,22 @@ def read(start: Start) -> Context:
         if kind == "project" and not is_below(start.tree.real(path), start.tree.real(root)):
             writer.ignore(path, "A link out of the repository")
             continue
-        text = comments.without(text_at(start, path)).rstrip()
+        data = start.tree.read(path) or b""
+        if "\ufffd" in (said := data.decode("utf-8", "replace")) and b"\xef\xbf\xbd" not in data:
+            failed = Writer()
+            failed.ignore(path, "It is no UTF-8 text: the program ends with an error and sends nothing")
+            return failed.context()
+        text = comments.without(said).rstrip()
         if not text:
             writer.ignore(path, "Empty, or comments alone")
             continue
-        writer.add(f"\n\n{path}\n" if writer.blocks else f"<agent_memory>\n{path}\n\n")
+        shown = start.tree.real(path) if kind == "project" else path
+        writer.add(("\n\n" if writer.blocks else "<agent_memory>\n") + f"{shown}\n\n")
         writer.block(path, kind, why, text)
-    if writer.blocks:
-        writer.add("\n</agent_memory>")
+    writer.add("\n\n</agent_memory>" if writer.blocks else "<agent_memory>\n(No memory loaded)\n\n</agent_memory>")
     return writer.context()
 
 
 AGENT = CodingAgent(
-    "deepagents-code", "deepagents-code", "0.1.57", False, read, (NAME, ".deepagents/AGENTS.md"), "dcode"
+    "deepagents-code", "deepagents-code", "0.1.57", True, read, (NAME, ".deepagents/AGENTS.md"), "dcode"
 )

@@ -11,7 +11,7 @@ import shutil
 from .claude_code import HEADING
 
 PACKAGE_LEVELS = 4
-HEADING_END = re.compile(rb"[\"`\n\\]")
+HEADING_END = re.compile(rb"[\"`\\\x00-\x1f]")  # a quote in a script, a NUL in a native program
 MAX_HEADING = 2_000
 VERSION = re.compile(r"\d+\.\d+\.\d+[\w.-]*")
 

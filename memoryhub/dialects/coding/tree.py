@@ -6,7 +6,8 @@ import os
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from functools import lru_cache
+from typing import Any, Protocol
 
 MAX_BYTES = 8 << 20  # no agent reads a larger file into its context
 
@@ -119,16 +120,53 @@ class ChangedTree:
         return list(dict.fromkeys(found))
 
 
+@dataclass(frozen=True)
+class KeptTree:
+    """A tree of which everything is read once: for one look at many folders, during which files do not change."""
+
+    below: Tree
+    _kept: dict[tuple[str, str], Any] = field(default_factory=dict)
+
+    def _once(self, ask: str, path: str) -> Any:
+        key = (ask, path)
+        if key not in self._kept:
+            self._kept[key] = getattr(self.below, ask)(path)
+        return self._kept[key]
+
+    def kind(self, path: str) -> str:
+        return self._once("kind", path)
+
+    def read(self, path: str) -> bytes | None:
+        return self._once("read", path)
+
+    def read_settings(self, path: str) -> bytes | None:
+        return self._once("read_settings", path)
+
+    def names(self, path: str) -> list[str]:
+        return self._once("names", path)
+
+    def real(self, path: str) -> str:
+        return self._once("real", path)
+
+    def is_link(self, path: str) -> bool:
+        return self._once("is_link", path)
+
+
 # ---- paths
 
 
 def parents_down_to(directory: str) -> list[str]:
     """The folders from the one below the root of the file system down to this one."""
+    return list(_parents(directory))
+
+
+@lru_cache(maxsize=4_096)  # every agent asks for the same folders again and again
+def _parents(directory: str) -> tuple[str, ...]:
     found = []
     while directory != "/" and directory:
         found.append(directory)
         directory = os.path.dirname(directory)
-    return found[::-1]
+    return tuple(found[::-1])
 
 
 def is_below(path: str, folder: str) -> bool:

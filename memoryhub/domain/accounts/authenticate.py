@@ -14,12 +14,14 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
+from django.db import OperationalError
 from django.db.models import Q
 from django.utils import timezone
 
 from memoryhub.db import fragments, statements
 from memoryhub.errors import Forbidden, Unauthenticated
 from memoryhub.models import Actor, Agent, Person, Space, Token, instance_from_columns
+from memoryhub.refusals import go_on_without_room
 
 NO_VALID_TOKEN = "No valid token. Send 'Authorization: Bearer mh_…' with a token of this hub."  # noqa: S105 (a sentence)
 ENDED = {"revoked": "was revoked", "expired": "has expired"}
@@ -161,6 +163,9 @@ def note_use(token: Token, address: str | None) -> None:
     if token.used_at and token.used_at > now - NOTE_USE_EVERY:
         return
     not_noted = Q(used_at=None) | Q(used_at__lte=now - NOTE_USE_EVERY)
-    Token.objects.filter(not_noted, pk=token.pk).update(used_at=now, used_from=address)
-    if token.agent_id:
-        Agent.objects.filter(pk=token.agent_id).update(seen_at=now)
+    try:
+        Token.objects.filter(not_noted, pk=token.pk).update(used_at=now, used_from=address)
+        if token.agent_id:
+            Agent.objects.filter(pk=token.agent_id).update(seen_at=now)
+    except OperationalError as error:
+        go_on_without_room(error, "the use of a token")

@@ -1,14 +1,16 @@
 """Coding agents of a machine: what each loads in a folder, the faults of memory files. Reads files; knows no database."""
 
 from memoryhub.domain.coding_agents.below import NOT_LOADED, context_in, folder_of
-from memoryhub.domain.coding_agents.check import MENTION_LINE, FindingInFile, check_folder
+from memoryhub.domain.coding_agents.check import FindingInFile, check_folder, without_mentions
 from memoryhub.domain.coding_agents.cuts import Cut, cut_of
 from memoryhub.domain.coding_agents.entries import (
     Entry,
     Format,
     Limit,
     and_entry,
+    as_line,
     entries_of,
+    entry_of,
     format_of,
     limits_of,
     with_entry,
@@ -55,7 +57,6 @@ from memoryhub.domain.coding_agents.walk import RULE_FOLDERS, memory_files, name
 __all__ = [
     "HERMES_TARGETS",
     "HOOKS",
-    "MENTION_LINE",
     "NOT_LOADED",
     "PLUGIN_NAME",
     "RULE_FOLDERS",
@@ -77,12 +78,14 @@ __all__ = [
     "SettingsChange",
     "agent_home",
     "and_entry",
+    "as_line",
     "check_folder",
     "context_in",
     "cut_of",
     "discard_patch",
     "discard_pending",
     "entries_of",
+    "entry_of",
     "find_agents",
     "fixes_for_cut",
     "fixes_for_ignored",
@@ -112,4 +115,5 @@ __all__ = [
     "with_hook",
     "without_entry",
     "without_hook",
+    "without_mentions",
 ]

@@ -8,7 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from memoryhub import detectors
 from memoryhub.dialects import coding
@@ -20,6 +20,7 @@ from memoryhub.domain.coding_agents.walk import memory_files
 NO_HOME = "/nonexistent"  # a check of a project says the same for everybody
 HARMLESS = ("Empty", "Says what", "A link to")
 MENTION_LINE = re.compile(r"\s*(?:[-*]\s+)?@\S+\s*$")
+HEADING_LINE = re.compile(r"#{1,6}\s")
 MENTION = re.compile(r"(?:^|\s)@((?:\.{1,2}/)?[\w./-]+\.(?:md|mdc|txt|rst|json|ya?ml|toml))(?=$|[\s,.;:)])")
 CODE_SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 PATH = re.compile(r"(?:\./)?[A-Za-z0-9_.@-]+(?:/[A-Za-z0-9_.@-]+)+\.[A-Za-z][A-Za-z0-9]{0,5}")
@@ -79,6 +80,13 @@ class MemoryFile:
         return any(_is_there(self.tree, os.path.join(base, name)) for base in (self.folder, self.root))
 
 
+def without_mentions(text: bytes) -> bytes:
+    """A text without the lines that are imports or headings alone."""
+    lines = text.decode("utf-8", "surrogateescape").split("\n")
+    kept = "\n".join(line for line in lines if not MENTION_LINE.match(line) and not HEADING_LINE.match(line))
+    return kept.strip().encode("utf-8", "surrogateescape")
+
+
 def _is_there(tree: Tree, path: str) -> bool:
     return bool(tree.kind(path)) or tree.is_link(path)  # a link that leads nowhere is there
 
@@ -91,7 +99,7 @@ def check_folder(
     A `tree` other than the disk comes with the `files` in it that are checked.
     """
     root = os.path.realpath(root) if tree is None else root
-    tree = tree or coding.DiskTree()
+    tree = coding.KeptTree(tree or coding.DiskTree())
     chosen = agents or [one.name for one in coding.agents().values() if one.verified]
     listed = memory_files(root, chosen) if files is None else files
     return _check([MemoryFile(root, path, tree) for path in listed], chosen)
@@ -168,8 +176,8 @@ def _start_of(path: str) -> str:
 
 def _says_something(file: MemoryFile, context: coding.Context) -> bool:
     """Whether a file that is not read holds more than imports, and more than what the agent reads anyway."""
-    own = "\n".join(line for line in file.lines if not MENTION_LINE.match(line)).strip()
-    return bool(own) and own.encode() not in context.text
+    said = file.text.removeprefix("\ufeff").strip().encode("utf-8", "surrogateescape")
+    return bool(without_mentions(said)) and said not in context.text
 
 
 def _of_rules(files: list[MemoryFile]) -> Iterator[FindingInFile]:
@@ -209,7 +217,7 @@ def _missing_imports(file: MemoryFile) -> Iterator[FindingInFile]:
 def _dead_paths(file: MemoryFile) -> Iterator[FindingInFile]:
     """Paths in code whose folder exists in the checkout and whose file does not."""
     for number, line in enumerate(file.lines, 1):
-        if number in file.fenced or MADE_LATER.search(line):
+        if "/" not in line or "`" not in line or number in file.fenced or MADE_LATER.search(line):
             continue
         for match in CODE_SPAN.finditer(line):
             name = match[1].split(":")[0].removeprefix("./")
@@ -221,6 +229,8 @@ def _dead_paths(file: MemoryFile) -> Iterator[FindingInFile]:
 def _missing_commands(file: MemoryFile) -> Iterator[FindingInFile]:
     """`make` targets and package scripts that the checkout does not define."""
     for number, line in enumerate(file.lines, 1):
+        if "make " not in line and "run " not in line:
+            continue
         pieces = [line.strip()] if number in file.fenced else [match[1].strip() for match in CODE_SPAN.finditer(line)]
         for piece in pieces:
             match = COMMAND.match(piece)
@@ -247,6 +257,7 @@ def _definition(tool: str) -> str:
     return "Makefile" if tool == "make" else "package.json"
 
 
+@lru_cache(maxsize=256)  # most files of a checkout mean the same
 def _make_targets(text: str) -> frozenset[str]:
     if re.search(r"^(?:-?include|[^\t#\n]*%[^\n]*:)", text, re.M):
         return _Everything()
@@ -254,6 +265,7 @@ def _make_targets(text: str) -> frozenset[str]:
     return frozenset(name for head in heads for name in head.split())
 
 
+@lru_cache(maxsize=256)
 def _scripts(text: str) -> frozenset[str]:
     try:
         document = json.loads(text)

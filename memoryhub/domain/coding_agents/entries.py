@@ -200,6 +200,18 @@ def and_entry(known: Format, text: str, new: str) -> str:
     return _checked(known, f"{text}{gap}{written}{line_end}")
 
 
+def entry_of(known: Format, text: str, number: int) -> Entry:
+    """One entry by its number; refused where there is none."""
+    return _found(known, text, number)
+
+
+def as_line(entry: Entry) -> str:
+    """An entry as a bullet of an instruction file: a link to a topic file of its agent is its title alone, as it leads nowhere there."""
+    said = TARGET.sub(lambda match: match[0] if "://" in match[2] else match[1], entry.text)
+    lines = [line.strip() for line in BULLET.sub("", said.strip(), count=1).split("\n") if line.strip()]
+    return "- " + "\n  ".join(lines)
+
+
 def _found(known: Format, text: str, number: int) -> Entry:
     found = entries_of(known, text)
     if not 1 <= number <= len(found):

@@ -114,6 +114,9 @@ def _candidates(name: str, path: str, context: Context, tree: Tree, directory: s
             mention = mention if name != "gemini-cli" or mention.startswith(b".") else b"./" + mention
             yield "import", target, {target: said + gap + b"@" + mention + b"\n"}
         yield "write", target, {target: said + gap + b"\n" + content}
+    new = os.path.join(directory, coding.agent(name).files[0])
+    if not loaded and base.lower() != os.path.basename(new).lower() and not tree.kind(new):
+        yield "write", new, {new: content}
     override = os.path.join(folder, "AGENTS.override.md")
     if name == "codex" and tree.kind(override) == "file" and not (tree.read(override) or b"").strip():
         yield "remove", override, {override: None}

@@ -1,29 +1,55 @@
-"""What coding agents see in the mounted directories of a space, for people who may see the mount. Nothing is written."""
+"""What coding agents see in the mounted directories of a space, for people who may see the mount, and what they change of it."""
 
 from memoryhub.domain.contexts.checks import check
+from memoryhub.domain.contexts.difference import Difference, Missed
 from memoryhub.domain.contexts.fixing import Effect, FixReview, apply_fix, can_make, effects_of, review_fix
 from memoryhub.domain.contexts.home import home_for, set_home
 from memoryhub.domain.contexts.laptop import Shown, show_laptop
 from memoryhub.domain.contexts.look import SHOWN_FIRST, Compared, Problem, Seen, compare, look
-from memoryhub.domain.contexts.own_memory import OwnMemory, change_entry, find_entries, own_memories, own_memory
+from memoryhub.domain.contexts.moving import (
+    FileChange,
+    Plan,
+    apply_plan,
+    plan_entry,
+    plan_one_file,
+    propose_fix,
+    propose_plan,
+    targets_for,
+    undo_plan,
+)
+from memoryhub.domain.contexts.own_memory import (
+    OwnMemory,
+    change_entry,
+    find_entries,
+    own_memories,
+    own_memory,
+    topic_paths,
+)
+from memoryhub.domain.contexts.past import Moment, moments_of
 from memoryhub.domain.contexts.places import Place, mounts_to_look_at, place_in_mount
 from memoryhub.domain.contexts.space_readers import Loaded, MountReaders, Reader, add_readers, mount_readers
 
 __all__ = [
     "SHOWN_FIRST",
     "Compared",
+    "Difference",
     "Effect",
+    "FileChange",
     "FixReview",
     "Loaded",
+    "Missed",
+    "Moment",
     "MountReaders",
     "OwnMemory",
     "Place",
+    "Plan",
     "Problem",
     "Reader",
     "Seen",
     "Shown",
     "add_readers",
     "apply_fix",
+    "apply_plan",
     "can_make",
     "change_entry",
     "check",
@@ -32,12 +58,20 @@ __all__ = [
     "find_entries",
     "home_for",
     "look",
+    "moments_of",
     "mount_readers",
     "mounts_to_look_at",
     "own_memories",
     "own_memory",
     "place_in_mount",
+    "plan_entry",
+    "plan_one_file",
+    "propose_fix",
+    "propose_plan",
     "review_fix",
     "set_home",
     "show_laptop",
+    "targets_for",
+    "topic_paths",
+    "undo_plan",
 ]

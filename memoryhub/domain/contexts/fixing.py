@@ -43,7 +43,7 @@ class FixReview:
     @property
     def path(self) -> str:
         """The virtual path of the file that is changed."""
-        return self.place.tree.file_path(self.fix.path)
+        return self.place.tree.file_path(self.fix.path) or self.place.tree.path_for(self.fix.path)
 
     @property
     def new_path(self) -> str:
@@ -62,6 +62,10 @@ class FixReview:
     def after(self) -> bytes | None:
         """The text of the file afterwards; None for one that is removed or renamed."""
         return self.fix.changes[self.fix.path]
+
+    @property
+    def reason(self) -> str:
+        return f"So that {self.place.shorten(self.fix.about)} reaches {self.seen.agent.title}"
 
     @property
     def sha256(self) -> str:
@@ -104,18 +108,21 @@ def _loaded(context: Context) -> set[str]:
 def review_fix(place: Place, agent: str, about: str, code: str) -> FixReview:
     """A fix that the context of this agent offers now for the file of this virtual path; refused where it offers none."""
     seen = look(place, agent)
-    for problem in seen.problems:
-        if place.tree.file_path(problem.path) == about:
-            for fix in problem.fixes:
-                if fix.code == code and can_make(place, fix):
-                    return FixReview(place, seen, fix)
+    offered = [fix for one in seen.problems if place.tree.file_path(one.path) == about for fix in one.fixes]
+    shown = place.tree.shown_path(about)
+    for fix in offered or (seen.fixes_for(shown) if shown and place.tree.file_path(shown) else ()):
+        if fix.code == code and can_make(place, fix):
+            return FixReview(place, seen, fix)
     raise NotFound("This fix is not offered any more: the files changed meanwhile. Look at the context again.")
 
 
 def can_make(place: Place, fix: Fix) -> bool:
     """Whether the hub can make a fix: it edits a file that is shown, and carries no mark of a secret into it."""
     touched = [fix.path, fix.about]
-    return fix.code in EDITS and all(place.tree.file_path(path) and path not in place.tree.secrets for path in touched)
+    if fix.code not in EDITS or any(path in place.tree.secrets for path in touched):
+        return False
+    new = place.tree.path_for(fix.path) if not place.tree.kind(fix.path) else ""
+    return bool(place.tree.file_path(fix.about) and (new or place.tree.file_path(fix.path)))
 
 
 def apply_fix(space: Space, actor: Actor, review: FixReview, seen: str) -> str:
@@ -123,9 +130,12 @@ def apply_fix(space: Space, actor: Actor, review: FixReview, seen: str) -> str:
     require(actor, "edit")
     if seen != review.sha256:
         raise Conflict("The files changed since you looked. See what the fix is now.", code="changed_since_seen")
-    path, was = review.path, hashlib.sha256(review.before).hexdigest()
+    path, was, reason = review.path, hashlib.sha256(review.before).hexdigest(), review.reason
+    if not review.place.tree.kind(review.fix.path):
+        files.check_content(space, path, review.after or b"")
+        files.write(space, actor, path, review.after or b"", reason=reason, must_be_new=True)
+        return path
     files.read(space, path)  # takes in what changed on disk, so that its text is the one that is compared
-    reason = f"So that it reaches {coding.agent(review.seen.agent.name).title}: {review.fix.code}"
     if review.new_path:
         files.move(space, actor, path, review.new_path, reason=reason, if_match=was)
         return review.new_path

@@ -111,9 +111,13 @@ class Seen:
 
     def _says_more(self, path: str) -> bool:
         """Whether a file that is not read holds more than imports, and more than what the agent reads anyway."""
-        lines = (self.tree.read(path) or b"").decode("utf-8", "replace").split("\n")
-        own = "\n".join(line for line in lines if not coding_agents.MENTION_LINE.match(line)).strip()
-        return bool(own) and own.encode() not in self.context.text
+        said = (self.tree.read(path) or b"").removeprefix(b"\xef\xbb\xbf").strip()
+        own = coding_agents.without_mentions(said)
+        return bool(own) and own not in self.context.text and said not in self.context.text
+
+    def fixes_for(self, path: str) -> tuple[Fix, ...]:
+        """What would bring the text of a file to this agent, whether it looks for the file or not."""
+        return self._fixes(path) if self._says_more(path) else ()
 
     def _fixes(self, path: str) -> tuple[Fix, ...]:
         if self.place.tree.why_withheld(path):

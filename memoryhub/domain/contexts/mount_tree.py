@@ -145,6 +145,17 @@ class MountTree:
         spot = self.spot(path)
         return spot.root.file_path(spot.relative) if spot.root and spot.kind == "file" and not spot.withheld else ""
 
+    def path_for(self, path: str) -> str:
+        """The virtual path that a file of this shown path has, or would have once it is made; empty outside of the mounts."""
+        inside = self._inside(path)
+        return inside[0].file_path(inside[1]) if inside else ""
+
+    def shown_path(self, path: str) -> str:
+        """The shown path of a virtual one; empty for one in no mounted directory."""
+        found = [one for one in self.roots if path.startswith(one.mount.prefix)]
+        root = max(found, key=lambda one: len(one.mount.prefix), default=None)
+        return f"{root.shown.rstrip('/')}/{path.removeprefix(root.mount.prefix)}" if root else ""
+
     # ---- inside
 
     def _inside(self, path: str) -> tuple[Root, str] | None:
@@ -220,11 +231,11 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 def roots_of_space(space: Space, *, real_paths: bool) -> list[Root]:
-    """The mounted directories of a space; without `real_paths` each is shown under its prefix."""
+    """The mounted directories of a space that are this node's; without `real_paths` each is shown under its prefix."""
     found = []
     for mount in files.mounts_of_space(space):
         taking = files.intake_of(mount)
-        if taking is not None:
+        if taking is not None and files.is_mine(mount):
             real = os.path.realpath(mount.directory)
             shown = real if real_paths else "/" + mount.prefix.strip("/")
             found.append(Root(mount, real, shown, taking))

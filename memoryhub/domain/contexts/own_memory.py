@@ -53,6 +53,21 @@ def own_memories(space: Space) -> list[OwnMemory]:
     return found
 
 
+def topic_paths(space: Space, memory: OwnMemory) -> dict[int, str]:
+    """By the number of an entry the file beside the index that it leads to, where there is one."""
+    folder = memory.path.rpartition("/")[0]
+    named = {
+        one.number: f"{folder}/{one.target.removeprefix('./')}" for one in memory.entries if _is_beside(one.target)
+    }
+    there = files.existing_paths(space, named.values())
+    return {number: path for number, path in named.items() if path in there}
+
+
+def _is_beside(target: str) -> bool:
+    parts = target.removeprefix("./").split("/")
+    return bool(target) and not target.startswith("/") and ".." not in parts and "" not in parts
+
+
 def find_entries(memories: list[OwnMemory], query: str) -> list[tuple[OwnMemory, Entry]]:
     """The entries of all agents that hold every word of a query, in the order of the files."""
     words = query.casefold().split()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 
 from memoryhub.dialects import coding
@@ -11,6 +12,7 @@ from memoryhub.domain import coding_agents, files
 from memoryhub.domain.accounts import may
 from memoryhub.domain.contexts.home import home_for
 from memoryhub.domain.contexts.mount_tree import MountTree, Root, roots_of_space
+from memoryhub.domain.contexts.past import PastTree, texts_before
 from memoryhub.errors import NotFound
 from memoryhub.models import Actor, Mount, Space
 from memoryhub.stores import paths
@@ -43,7 +45,12 @@ class Place:
     @cached_property
     def all_files(self) -> list[str]:
         """The memory files of the whole mount that any agent looks for, by shown path."""
-        return [self._shown(path) for path in self._walk(self.root.real)]
+        found = [self._shown(path) for path in self._walk(self.root.real)]
+        if not isinstance(self.tree, PastTree):
+            return found
+        changes = self.tree.changes
+        then = [path for path, text in changes.items() if text is not None and self._is_memory(path)]
+        return sorted({path for path in found if changes.get(path, b"") is not None} | set(then))
 
     @cached_property
     def below(self) -> list[str]:
@@ -72,6 +79,12 @@ class Place:
             text = text.replace(folder.rstrip("/") + "/", "")
         return self.shorten(text)
 
+    def _is_memory(self, path: str) -> bool:
+        """Whether a file of the mount has a name that any agent looks for."""
+        names = coding_agents.names_of_agents(list(coding.agents()))
+        is_rule = any(f"/{place}/" in path and path.endswith(end) for place, end in coding_agents.RULE_FOLDERS.items())
+        return path.startswith(self.root.shown.rstrip("/") + "/") and (is_rule or os.path.basename(path) in names)
+
     def _shown(self, real: str) -> str:
         return self.root.shown + real[len(self.root.real) :]
 
@@ -86,11 +99,12 @@ class Place:
 
 def mounts_to_look_at(space: Space) -> list[Mount]:
     """The mounts of directories: in them coding agents can be started."""
-    return [one for one in files.mounts_of_space(space) if one.store == Mount.Store.FILESYSTEM]
+    return [one for one in files.mounts_of_space(space) if one.store == Mount.Store.FILESYSTEM and files.is_mine(one)]
 
 
-def place_in_mount(space: Space, actor: Actor, pk: int | None, folder: str) -> Place:
-    """A folder of a mount. Who does not manage the space sees virtual paths, and nothing outside of its mounts."""
+def place_in_mount(space: Space, actor: Actor, pk: int | None, folder: str, at: datetime | None = None) -> Place:
+    """A folder of a mount, as it is or as it was at a moment. Who does not manage the space sees virtual paths, and nothing outside
+    of its mounts."""
     manages = may(actor.role, "manage")
     roots = roots_of_space(space, real_paths=manages)
     chosen = next((one for one in roots if pk is None or one.mount.pk == pk), None)
@@ -98,6 +112,10 @@ def place_in_mount(space: Space, actor: Actor, pk: int | None, folder: str) -> P
         raise NotFound("There is no such mounted directory in this space.")
     inside = paths.clean("/" + folder.strip("/"), directory=True).strip("/") if folder.strip("/") else ""
     tree = MountTree(space, roots, home_for(space, actor))
+    if at is not None:
+        shown = {tree.shown_path(path): text for path, text in texts_before(space, at).items()}
+        changes = {path: text for path, text in shown.items() if path}
+        tree = PastTree(space, roots, tree.home, changes=changes)
     place = Place(chosen, inside, tree)
     if inside and (chosen.intake.leads_out(inside) or tree.kind(place.directory) != "folder"):
         raise NotFound(f"There is no folder {inside[:200]} in {chosen.mount.prefix}.")

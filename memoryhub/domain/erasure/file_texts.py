@@ -18,7 +18,7 @@ from memoryhub.domain import files, jobs
 from memoryhub.domain.erasure.words import Words, scoped
 from memoryhub.errors import HubError
 from memoryhub.models import Actor, Erasure, File, FileWords, Job, Mount, Proposal, Revision
-from memoryhub.stores import FilesystemStore
+from memoryhub.stores import ElsewhereStore, FilesystemStore
 from memoryhub.text.needles import Needles, Span, by_lines, cut_out, joined, line_spans, replaced
 
 REASON = "Erased, receipt {number}"
@@ -92,6 +92,10 @@ def _problem_on_disk(work: FileErasure, file: File) -> str:
     """What to say where the disk has another text than the hub, and the words in it: a change there that waits for a person."""
     try:
         place = files.resolve_path(file.space, file.path)
+        if file.held and isinstance(place.store, ElsewhereStore):
+            return (
+                f"{file.path}: a change waits for a decision on the disk of another node, which this one cannot read."
+            )
         content = place.store.read(place.relative).content if isinstance(place.store, FilesystemStore) else b""
     except HubError:
         return ""  # there is no file

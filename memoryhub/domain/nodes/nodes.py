@@ -36,7 +36,7 @@ def is_here(node: str) -> bool:
 
     With the embedded database there is one node, so all are. Else a mount that names none is nobody's yet.
     """
-    return not settings.DATABASE_URL or node == settings.NODE_ID
+    return not settings.SHARES_DATABASE or node == settings.NODE_ID
 
 
 def this_node() -> str:

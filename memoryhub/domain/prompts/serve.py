@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 from django.conf import settings
+from django.db import OperationalError
 
 from memoryhub import dialects
 from memoryhub.db.cache import Cache
@@ -23,6 +24,7 @@ from memoryhub.domain.prompts.assemble import Prompt, build_prompt, gather_input
 from memoryhub.domain.prompts.inputs import PromptInputs
 from memoryhub.domain.prompts.requests import NO_LIMITS, PromptRequest, dialect_for
 from memoryhub.models import Agent
+from memoryhub.refusals import go_on_without_room
 from memoryhub.stores.file_cache import FileCache, are_unchanged
 
 WORKING_IDS = inputs.newest_ids("s.id", "a.id", inputs.HOT_LIMIT)
@@ -76,9 +78,12 @@ def prompt_for(caller: Caller, asked: PromptRequest) -> Prompt:
         if prompt.lasts:
             keep(prompt_cache, key, asked.thread, prompt, working_ids)
     mark = (caller.incarnation, caller.space.setup_mark)
-    deliveries.record_delivery(caller.space.pk, agent.pk, asked.thread, prompt, asked, mark)
-    if asked.dialect != agent.asked_dialect:
-        deliveries.note_dialect(caller.space.pk, agent, prompt, asked)
+    try:
+        deliveries.record_delivery(caller.space.pk, agent.pk, asked.thread, prompt, asked, mark)
+        if asked.dialect != agent.asked_dialect:
+            deliveries.note_dialect(caller.space.pk, agent, prompt, asked)
+    except OperationalError as error:  # the prompt itself needs no room
+        go_on_without_room(error, "a delivery")
     return prompt
 
 

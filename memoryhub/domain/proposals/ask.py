@@ -1,4 +1,4 @@
-"""What agents do with proposals: ask for a change, and withdraw it."""
+"""What agents do with proposals: ask for a change, and withdraw it. People ask too, where they leave it to others to decide."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from memoryhub.domain.proposals.results import check_marks, published, result, r
 from memoryhub.domain.proposals.state import (
     OPEN,
     already_decided,
+    asked_by,
     clean,
     close,
     deadline,
@@ -38,7 +39,7 @@ State = Proposal.State
 @spaces.on_event("propose")
 def propose(
     space: Space,
-    agent: Agent,
+    asker: Agent | Actor,
     *,
     kind: str,
     path: str,
@@ -48,9 +49,12 @@ def propose(
     thread_id: str = "",
     tool_call_id: str = "",
 ) -> Proposal:
-    """Asks for a change of a file; the same change again while it waits is the same proposal."""
+    """Asks for a change of a file, for an agent or a person; the same change again while it waits is the same proposal."""
+    agent = asker if isinstance(asker, Agent) else None
+    who = Actor.of_agent(asker) if isinstance(asker, Agent) else asker
+    change = (change or {}) | ({} if agent else {"person": who.id})
     proposal = Proposal(
-        space=space, agent=agent, agent_name=agent.slug, kind=kind, path=path, change=change or {}, content=content,
+        space=space, agent=agent, agent_name=who.name, kind=kind, path=path, change=change, content=content,
         reason=clean(reason, 2000), thread_id=clean(thread_id, 200), tool_call_id=clean(tool_call_id, 200),
     )  # fmt: skip
     proposal.same_as = same_as(proposal)
@@ -324,7 +328,7 @@ def _insert(proposal: Proposal, found: list[Finding], risk: int) -> Proposal:
             proposal.save(force_insert=True)
             thing = proposal.thing
             activity.record(
-                space, Actor.of_agent(proposal.agent), "proposals.propose", f"asked to {kind_of(proposal).wants}", thing,
+                space, asked_by(proposal), "proposals.propose", f"asked to {kind_of(proposal).wants}", thing,
                 url=f"proposals/{proposal.number}/", adds=f"in proposal {proposal.number}", path=proposal.path,
             )  # fmt: skip
             notices.add(proposal, "proposal.created")

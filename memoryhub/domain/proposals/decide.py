@@ -12,6 +12,7 @@ from datetime import date
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from memoryhub.db import statements
@@ -245,15 +246,16 @@ def _check_person(proposal: Proposal, actor: Actor) -> None:
     if not actor.is_person and actor.kind != "hub":
         raise Forbidden("Only people decide: an agent's token cannot approve or reject.", code="people_only")
     if is_own(proposal, actor):
-        raise Forbidden(
-            f"You made a key of {proposal.agent_name}, so this counts as your own proposal, and in this space somebody else "
-            "decides on it.",
-            code="own_proposal",
-        )  # fmt: skip
+        why = "You proposed this"
+        if proposal.agent_id:
+            why = f"You made a key of {proposal.agent_name}, so this counts as your own proposal"
+        raise Forbidden(f"{why}, and in this space somebody else decides on it.", code="own_proposal")
 
 
 def is_own(proposal: Proposal, actor: Actor) -> bool:
     """Whether the space wants another person to decide: whoever made a key of an agent can ask in its name."""
+    if spaces.get_setting(proposal.space, "who_decides") == "others" and proposal.change.get("person") == actor.id:
+        return True
     return bool(agents_barred(proposal.space, actor, [proposal.agent_id]))
 
 
@@ -270,7 +272,8 @@ def count_to_decide(space: Space, actor: Actor, waiting: int) -> int:
     if not actor.is_person or spaces.get_setting(space, "who_decides") != "others":
         return waiting
     made = Token.objects.within(space).filter(agent__isnull=False, made_by=actor.name).values("agent_id")
-    barred = Proposal.objects.within(space).filter(state__in=OPEN, agent_id__in=made)
+    mine = Q(agent_id__in=made) | Q(change__person=actor.id)
+    barred = Proposal.objects.within(space).filter(mine, state__in=OPEN)
     return max(0, waiting - barred.count())
 
 

@@ -13,7 +13,7 @@ from memoryhub.db import statements
 from memoryhub.detectors import secrets
 from memoryhub.domain import activity, spaces
 from memoryhub.errors import Conflict, NotFound
-from memoryhub.models import Actor, Proposal, Space, instance_from_columns
+from memoryhub.models import DISK, Actor, Proposal, Space, instance_from_columns
 
 State = Proposal.State
 OPEN = (State.PENDING, State.OUTDATED)
@@ -69,6 +69,14 @@ def parents_of(space: Space, chosen: Iterable[Proposal]) -> Parents:
 
 def _parents_missing(known: dict[int, Proposal], rows: Iterable[Proposal]) -> set[int]:
     return {one.stacked_on for one in rows if one.stacked_on is not None} - known.keys()
+
+
+def asked_by(proposal: Proposal) -> Actor:
+    """Who wants the change: an agent, a person who leaves it to others to decide, or the disk."""
+    if proposal.from_disk:
+        return DISK
+    id = proposal.change["person"] if proposal.asker == "person" else proposal.agent_id
+    return Actor(proposal.asker, id, proposal.agent_name)
 
 
 def is_late(proposal: Proposal, now: datetime | None = None) -> bool:

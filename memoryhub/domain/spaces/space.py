@@ -39,7 +39,7 @@ def create(actor: Actor, slug: str, name: str = "", *, is_demo: bool = False) ->
         raise Conflict(f"There is a space {slug!r} already. Choose another address.", field="slug") from None
     if actor.person:
         Membership.objects.create(space=space, person=actor.person, role=Role.OWNER)
-    activity.record(space, actor, "spaces.create", "created", f"the space {space.name}")
+    activity.record(space, actor, "spaces.create", "created the space", space.name)
     return space
 
 

@@ -80,6 +80,8 @@ def homes(
     """The mounts that show the home of an agent which keeps changes, with its real path, the program, and how to read them."""
     rows = Mount.objects.filter(store=Mount.Store.FILESYSTEM).select_related("space")
     for mount in rows.filter(space=space) if space else rows:
+        if not files.is_mine(mount):
+            continue
         home = os.path.realpath(mount.directory)
         if os.path.basename(home) in HOMES:
             yield mount, home, *HOMES[os.path.basename(home)]

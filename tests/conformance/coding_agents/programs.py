@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,10 @@ PACKAGES = {
     "gemini-cli": ("@google/gemini-cli", "0.61.0", "package/bundle/gemini.js"),
     "opencode": ("opencode-linux-x64", "1.18.33", "package/bin/opencode"),
     "copilot-cli": ("@github/copilot-linux-x64", "1.0.102", "package/copilot"),
+    "hermes": ("hermes-agent", "0.19.0", "bin/hermes"),
+    "deepagents-code": ("deepagents-code", "0.1.57", "bin/dcode"),
 }
+FROM_PYPI = ("hermes", "deepagents-code")  # the others come from npm
 LOADED = "<loaded_context>"
 
 
@@ -27,7 +31,9 @@ def cache() -> Path:
 
 
 def install(agent: str) -> Path:
-    """The program, fetched by npm into the user's cache at the first time."""
+    """The program, fetched by npm or pip into the user's cache at the first time."""
+    if agent in FROM_PYPI:
+        return _install_with_pip(agent)
     if platform.system() != "Linux" or platform.machine() != "x86_64":
         raise SystemExit("The pinned programs are for Linux on x86_64.")
     name, version, program = PACKAGES[agent]
@@ -40,6 +46,15 @@ def install(agent: str) -> Path:
         archive = packed.stdout.split()[-1]
         subprocess.run(["tar", "xzf", archive], cwd=folder, check=True)
         (folder / archive).unlink()
+    return folder / program
+
+
+def _install_with_pip(agent: str) -> Path:
+    name, version, program = PACKAGES[agent]
+    folder = cache() / f"{agent}-{version}"
+    if not (folder / program).exists():
+        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+        subprocess.run([str(folder / "bin" / "pip"), "install", "--quiet", f"{name}=={version}"], check=True)
     return folder / program
 
 
@@ -94,6 +109,11 @@ def strings(value: Any) -> Iterator[str]:
 
 def claude_code(start: Path, home: Path) -> str:
     """The files of the first message, from the first label on."""
+    return after_heading(claude_message(start, home))
+
+
+def claude_message(start: Path, home: Path) -> str:
+    """The message with the files, its heading included."""
     recorder = Recorder()
     run([str(install("claude-code")), "-p", "hi"], start, home, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1", DISABLE_AUTOUPDATER="1",
         ANTHROPIC_API_KEY="x", ANTHROPIC_BASE_URL=recorder.url)  # fmt: skip
@@ -103,7 +123,7 @@ def claude_code(start: Path, home: Path) -> str:
         for text in strings(one.get("messages"))
         if "Codebase and user instructions" in text
     ]
-    return after_heading(found[-1]) if found else ""
+    return found[-1] if found else ""
 
 
 def after_heading(text: str) -> str:
@@ -170,10 +190,40 @@ def copilot_cli(start: Path, home: Path) -> str:
     return (kept + table + rows).rstrip("\n")
 
 
+def hermes(start: Path, home: Path) -> str:
+    """Who it is, where a file says that, its context files and its memory; without its own words between them."""
+    recorder = Recorder()
+    config = home / ".hermes" / "config.yaml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    given = config.read_text() if config.exists() else ""
+    config.write_text(f"{given}model:\n  provider: custom\n  default: m\n  base_url: {recorder.url}/v1\n  api_key: x\n")
+    has_soul = (home / ".hermes" / "SOUL.md").exists()  # the program writes one where there is none
+    run([str(install("hermes")), "-z", "hi"], start, home, OPENAI_API_KEY="x", OPENAI_BASE_URL=f"{recorder.url}/v1")
+    found = [one["messages"][0]["content"] for one in recorder.documents() if one.get("messages")]
+    text = found[0].partition("\n\nConversation started:")[0] if found else ""
+    places = [at for at in (text.find(f"\n\n{mark}") for mark in ("# Project Context\n", "═" * 46)) if at >= 0]
+    soul = text.partition("\n\nYou run on Hermes Agent")[0] if has_soul else ""
+    soul = "" if soul.startswith("You are Hermes Agent,") else soul  # where the file says nothing
+    return "\n\n".join(part for part in (soul, text[min(places) + 2 :] if places else "") if part)
+
+
+def deepagents_code(start: Path, home: Path) -> str:
+    """The block of memory, without the guidelines behind it."""
+    recorder = Recorder()
+    run([str(install("deepagents-code")), "-n", "hi", "--no-mcp", "-q", "-M", "openai:gpt-4.1", "--max-retries", "0"], start, home,
+        OPENAI_API_KEY="x", OPENAI_BASE_URL=f"{recorder.url}/v1", OPENAI_API_BASE=f"{recorder.url}/v1", DEEPAGENTS_CODE_OFFLINE="1",
+        DEEPAGENTS_CODE_AUTO_UPDATE="0")  # fmt: skip
+    found = [text for one in recorder.documents() for text in strings(one) if "<agent_memory>\n" in text]
+    end = "</agent_memory>"
+    return found[0][found[0].find("<agent_memory>\n") : found[0].find(end) + len(end)] if found else ""
+
+
 PROGRAMS = {
     "claude-code": claude_code,
     "codex": codex,
     "gemini-cli": gemini_cli,
     "opencode": opencode,
     "copilot-cli": copilot_cli,
+    "hermes": hermes,
+    "deepagents-code": deepagents_code,
 }

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from memoryhub.domain import accounts, files, longterm, notify, prompts, proposals, quarantine, spaces
 from memoryhub.domain.proposals import expiry
@@ -318,3 +320,18 @@ def test_each_thing_that_is_looked_for_stands_at_the_proposal(client, space, for
     call = Caller(client, accounts.create_token(space, HUB, agent=forge)[1])
     shown = call("GET", f"proposals/{asked.number}").json()
     assert finding in {one["code"] for one in shown["findings"]}
+
+
+def test_no_decision_is_older_than_its_proposal(space, forge, rk):
+    """Another node, whose clock goes before, made it."""
+    made = [
+        proposals.propose(space, forge, kind="write", path=f"/memories/{name}.md", change={"content": name})
+        for name in ("one", "two")
+    ]
+    ahead = timezone.now() + timedelta(hours=1)
+    Proposal.objects.update(created_at=ahead)
+    proposals.reject(space, rk, made[0].number, note="no")
+    Proposal.objects.filter(number=made[1].number).update(expires_at=timezone.now() - timedelta(minutes=1))
+    expiry.expire()
+    assert [one.state for one in Proposal.objects.order_by("number")] == ["rejected", "expired"]
+    assert all(one.decided_at >= one.created_at for one in Proposal.objects.all())

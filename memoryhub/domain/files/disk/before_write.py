@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from memoryhub.domain import spaces
 from memoryhub.domain.files.disk import marks
-from memoryhub.domain.files.mounts import Place, find_mount, is_inside, mounts_of_space, place_in_mount
+from memoryhub.domain.files.mounts import Place, find_mount, is_inside, is_mine, mounts_of_space, place_in_mount
 from memoryhub.errors import HubError, NotFound
 from memoryhub.models import File, Mount, OnDisk, Space
 from memoryhub.stores import FilesystemStore, paths
@@ -33,8 +33,9 @@ class HeldPlace:
 
 
 def held_mounts() -> list[Mount]:
-    """The directories of all spaces in which changes wait for a person."""
-    return list(Mount.objects.filter(store=Mount.Store.FILESYSTEM, on_disk=OnDisk.HOLD).select_related("space"))
+    """The directories of this node, of all spaces, in which changes wait for a person."""
+    held = Mount.objects.filter(store=Mount.Store.FILESYSTEM, on_disk=OnDisk.HOLD).select_related("space")
+    return [mount for mount in held if is_mine(mount)]
 
 
 def held_places(real_paths: Iterable[str]) -> list[HeldPlace]:

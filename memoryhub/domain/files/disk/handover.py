@@ -29,7 +29,7 @@ AT_ONCE = 500  # waiting files that one look writes
 def mounts_of_this_node() -> list[Mount]:
     """The mounted directories that this node reads and writes, after it took those that it is in charge of."""
     mounts = list(Mount.objects.filter(store=Mount.Store.FILESYSTEM).select_related("space"))
-    if not settings.DATABASE_URL:
+    if not settings.SHARES_DATABASE:
         return mounts
     for mount in mounts:
         if mount.next_node == nodes.this_node():
@@ -69,7 +69,7 @@ def take_over(mount: Mount) -> None:
 
 def write_waiting(mounts: list[Mount]) -> int:
     """Writes what other nodes left to be written into the directories of this one; answers how many files it looked at."""
-    if not settings.DATABASE_URL or not mounts:
+    if not settings.SHARES_DATABASE or not mounts:
         return 0
     below = Q()
     for mount in mounts:

@@ -233,7 +233,7 @@ def _directory_identity(mount: Mount) -> tuple[int, int] | None:
 
 
 def rescan_seconds() -> float:
-    return SHARED_RESCAN_SECONDS if settings.DATABASE_URL else RESCAN_SECONDS
+    return SHARED_RESCAN_SECONDS if settings.SHARES_DATABASE else RESCAN_SECONDS
 
 
 def _watch_folders(stop: threading.Event, mounts: list[Mount], directories: dict[int, tuple[int, int] | None]) -> None:

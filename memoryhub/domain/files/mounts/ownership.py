@@ -29,7 +29,7 @@ def is_mine(mount: Mount) -> bool:
 def first_node() -> str:
     """The node that a directory belongs to which this process has just seen. None where a command runs beside the hubs, nor
     with the embedded database, which has one."""
-    return nodes.this_node() if settings.DATABASE_URL and nodes.is_known(nodes.this_node()) else ""
+    return nodes.this_node() if settings.SHARES_DATABASE and nodes.is_known(nodes.this_node()) else ""
 
 
 def why_waiting(mount: Mount) -> str:
@@ -47,7 +47,7 @@ def mounts_with_nodes() -> list[Mount]:
     """All mounted directories, each with `in_charge`: the id of its node, or of the one that takes it over."""
     found = list(Mount.objects.filter(store=Mount.Store.FILESYSTEM).select_related("space").order_by("space", "prefix"))
     for mount in found:
-        mount.in_charge = mount.next_node or mount.node or ("" if settings.DATABASE_URL else nodes.this_node())  # type: ignore[attr-defined]
+        mount.in_charge = mount.next_node or mount.node or ("" if settings.SHARES_DATABASE else nodes.this_node())  # type: ignore[attr-defined]
     return found
 
 
@@ -63,7 +63,7 @@ def put_in_charge(space: Space, actor: Actor, mount: Mount, named: str) -> Node:
     if mount.store != Mount.Store.FILESYSTEM:
         raise Conflict(_("{prefix} is no directory: it belongs to no node.").format(prefix=mount.prefix))
     node = nodes.find_node(named)
-    if settings.DATABASE_URL and (mount.node, mount.next_node) != (node.pk, ""):
+    if settings.SHARES_DATABASE and (mount.node, mount.next_node) != (node.pk, ""):
         hand_over(mount, node.pk)
         spaces.mark_setup(space)
         activity.record(
@@ -89,7 +89,7 @@ def leave_to_its_node(mount: Mount) -> None:
 
 def claim(mount: Mount) -> bool:
     """Takes a mount that no node has, where this one has its folder; answers whether this node has it now."""
-    if mount.node or mount.next_node or not settings.DATABASE_URL:
+    if mount.node or mount.next_node or not settings.SHARES_DATABASE:
         return is_mine(mount)
     if not os.path.isdir(mount.directory) or not (_has_its_files(mount) or _is_alone()):
         return False

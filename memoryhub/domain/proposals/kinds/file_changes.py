@@ -10,9 +10,9 @@ from typing import Any
 from memoryhub.detectors import Finding
 from memoryhub.domain import files
 from memoryhub.domain.proposals import findings
-from memoryhub.domain.proposals.state import Parents, parent_of
+from memoryhub.domain.proposals.state import Parents, asked_by, parent_of
 from memoryhub.errors import Conflict, HubError, NotFound, Stale
-from memoryhub.models import DISK, Actor, File, Proposal, Revision
+from memoryhub.models import Actor, File, Proposal, Revision
 from memoryhub.text import edits
 from memoryhub.text.blame import ReviewedLines, lines_by_reviewer
 from memoryhub.text.lines import bytes_of, text_of
@@ -124,7 +124,7 @@ class ChangeKind:
 
         A reviewer is the author alone where everything that is new is theirs.
         """
-        asked = DISK if proposal.from_disk else Actor("agent", proposal.agent_id, proposal.agent_name)
+        asked = asked_by(proposal)
         if not proposal.with_edits or after is None or b"\x00" in after:
             return asked, files.Approval(actor)
         reviewer = _first_to_send(proposal, after) or actor
