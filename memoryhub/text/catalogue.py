@@ -15,6 +15,7 @@ import re2
 
 FOLDER = Path(__file__).parent.parent / "locale"
 PLACEHOLDER = re.compile(r"%\((\w+)\)[sd]")
+WRITTEN = re.compile(r"%\((\w+)\)[sd]|%%")
 LONGEST = 2000  # characters: no sentence of the hub is longer, texts of agents are
 
 
@@ -74,11 +75,13 @@ class Catalogue:
         """The translation of one sentence, or None."""
         known = self.messages
         # A sentence that follows a colon elsewhere may begin with a small letter.
-        if found := known.get(text) or known.get(text.replace("%", "%%")) or known.get(text[:1].lower() + text[1:]):
+        if found := known.get(text) or known.get(text[:1].lower() + text[1:]):
             return found
+        if "%" in text and (found := known.get(text.replace("%", "%%"))):
+            return filled(found, {})
         for pattern in self.patterns:
             if (values := pattern.values_in(text)) is not None:
-                return self.messages[pattern.msgid] % {name: self.part(value) for name, value in values.items()}
+                return filled(self.messages[pattern.msgid], {name: self.part(value) for name, value in values.items()})
         return None
 
     def part(self, value: str) -> str:
@@ -89,6 +92,11 @@ class Catalogue:
 def pattern_of(msgid: str) -> Pattern:
     pieces = PLACEHOLDER.split(msgid)  # text, name, text, name, …, text
     return Pattern(msgid, tuple(piece.replace("%%", "%") for piece in pieces[::2]), tuple(pieces[1::2]))
+
+
+def filled(sentence: str, values: Mapping[str, str]) -> str:
+    """The sentence with its values, each of them text as it was found: `%(n)d` takes "3" too, which `%` refuses."""
+    return WRITTEN.sub(lambda place: values.get(place[1], place[0]) if place[1] else "%", sentence)
 
 
 def expression_parts(texts: Iterable[str], names: Iterable[str]) -> Iterable[str]:

@@ -152,6 +152,7 @@ def sentences(monkeypatch):
         "There is no person '%(username)s'.": "没有名为“%(username)s”的人员。", "There is no person.": "没有人员。",
         "%(count)s of %(total)s, 5 %% left.": "%(total)s 中的 %(count)s，剩余 5%%。", "Look again.": "请重新查看。",
         "The path “%(path)s” %(reason)s.": "路径“%(path)s”%(reason)s。", "has a backslash": "含有反斜杠",
+        "%(names)s and %(n)d more": "%(names)s 等另外 %(n)d 个", "A budget of 10%%": "预算的 10%%",
     }  # fmt: skip
     small = catalogue.Catalogue(known)
     monkeypatch.setattr(catalogue, "load", lambda _: small)
@@ -170,6 +171,9 @@ def sentences(monkeypatch):
         ("The path “a b” has a backslash.", "路径“a b”含有反斜杠。"),
         ("What an agent wrote.", "What an agent wrote."),
         ("There is no person 'rk'. What an agent wrote.", "There is no person 'rk'. What an agent wrote."),
+        ("a.md and 3 more", "a.md 等另外 3 个"),
+        ("%(n)d and 100%% more", "%(n)d 等另外 100%% 个"),
+        ("A budget of 10%", "预算的 10%"),
         ("", ""),
     ],
 )
