@@ -18,11 +18,11 @@ from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from memoryhub.detectors import titles
 from memoryhub.domain import longterm, retrieval
+from memoryhub.languages import translated
 from memoryhub.models import Proposal, Space
 from memoryhub.templatetags.hidden_characters import drawn as drawn_text
 from memoryhub.templatetags.hidden_characters import escape_with_labels
 from memoryhub.templatetags.hub import ago, duration_in_words, g, join_html, join_words, plural
-from memoryhub.templatetags.short_names import short_name
 
 register = template.Library()
 MAX_MARKED_FINDINGS = 200
@@ -97,7 +97,7 @@ def snippet(hit: retrieval.Hit) -> SafeString:
 
 @register.filter
 def code_name(code: str) -> str:
-    return short_name(titles.TITLES.get(code, code))
+    return translated(titles.TITLES.get(code, code))
 
 
 @register.filter
@@ -338,5 +338,5 @@ def record_state_words(state: Any) -> str:
 @register.filter
 def held_words(state: Any) -> str:
     """The state of a record; for a held one also the finding that holds it."""
-    said = short_name(state.state)
+    said = translated(state.state)
     return f"{said}: {code_name(state.reason)}" if state.state == "held" and state.reason else said
