@@ -18,7 +18,7 @@ from memoryhub.server import disk_full
 from memoryhub.server.migrate import pending_migrations
 from memoryhub.web.access import View, public
 
-FULL = {"status": "the disk of the database is full"}
+FULL = {"status": "database disk full"}
 # Headers that proxies add, beside any X-Forwarded-….
 FORWARDED = {
     "HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP", "HTTP_X_CLIENT_IP", "HTTP_X_CLUSTER_CLIENT_IP", "HTTP_TRUE_CLIENT_IP",
