@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
 
 from memoryhub.domain import proposals
 from memoryhub.domain.proposals import kind_of
+from memoryhub.languages import translated
 from memoryhub.templatetags.files import leads_to
 from memoryhub.templatetags.hub import ago, join_html, join_words, plural
 
@@ -70,7 +71,7 @@ def state_glyph(state: str) -> str:
 @register.filter
 def verb(proposal: Any) -> str:
     """What a proposal does to its path, in the third person."""
-    return kind_of(proposal).does(proposal)
+    return translated(kind_of(proposal).does(proposal))
 
 
 @register.simple_tag
@@ -171,7 +172,7 @@ def approve_label(review: Any) -> str:
             return ngettext("Approve the change", "Approve all %(of)s changes", of) % {"of": of}
         words = ngettext("Approve %(n)s of %(of)s change", "Approve %(n)s of %(of)s changes", of)
         return words % {"n": len(review.taken), "of": of}
-    return str(review.kind.approve_label)
+    return translated(review.kind.approve_label)
 
 
 @register.filter
