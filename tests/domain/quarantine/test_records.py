@@ -306,9 +306,13 @@ def test_a_long_session_is_seen_around_a_record(space, forge):
 
 
 @pytest.mark.parametrize("text", ["ok", "Done, thanks!", "好的，收到"])
-def test_what_says_nothing_is_held_as_vague(space, forge, text):
-    kept = log(space, forge, text)
-    assert (kept.state, codes(kept)) == ("held", ["vague"])
+def test_what_says_nothing_is_marked_and_held_where_the_space_wants_that(space, forge, text):
+    marked = log(space, forge, text)
+    assert (marked.state, codes(marked)) == ("admitted", ["vague"])
+    spaces.change_settings(space, HUB, {"ingress": gate.checked_steps([("vague", "hold")])})
+    space.refresh_from_db()
+    held = log(space, forge, f"{text} ", session_id="c-2")
+    assert (held.state, codes(held)[0]) == ("held", "vague")
 
 
 def test_a_line_of_vague_advice_is_no_reason_to_hold(space, forge):
