@@ -11,12 +11,13 @@ from urllib.parse import quote
 from django import template
 from django.urls import reverse
 from django.utils.html import conditional_escape, format_html
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
 
 from memoryhub.domain import proposals
 from memoryhub.domain.proposals import kind_of
+from memoryhub.languages import translated
 from memoryhub.templatetags.files import leads_to
 from memoryhub.templatetags.hub import ago, join_html, join_words, plural
 
@@ -141,7 +142,7 @@ def asked_words(context: dict[str, Any], proposal: Any, found: Any, is_open: boo
 def effect(review: Any) -> SafeString:
     """Which agents get the change and when; if no prompt has it, who can find it."""
     if not review.agents:
-        return mark_safe(review.kind.without_prompts)  # noqa: S308  our own words
+        return conditional_escape(translated(review.kind.without_prompts))
     words = _("Seen by {agents} from their <b>next thread</b> on.")
     if review.kind.removes_file or review.losing_agents:
         words = _("Gone from the prompt of {agents} from their <b>next thread</b> on.")
@@ -171,7 +172,7 @@ def approve_label(review: Any) -> str:
             return ngettext("Approve the change", "Approve all %(of)s changes", of) % {"of": of}
         words = ngettext("Approve %(n)s of %(of)s change", "Approve %(n)s of %(of)s changes", of)
         return words % {"n": len(review.taken), "of": of}
-    return str(review.kind.approve_label)
+    return translated(review.kind.approve_label)
 
 
 @register.filter
