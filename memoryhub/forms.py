@@ -14,6 +14,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from memoryhub import dialects
+from memoryhub.languages import translated
 from memoryhub.models import Role, Scope
 
 ROLE_CHOICES = (
@@ -53,7 +54,7 @@ class HubForm(forms.Form):
     def refuse(self, error: Any) -> None:
         """Adds a refusal of the domain to the field that it names, else to the form."""
         field = error.details.get("field")
-        self.add_error(field if field in self.fields else None, error.message)
+        self.add_error(field if field in self.fields else None, translated(error.message))
 
 
 class AgentForm(HubForm):

@@ -35,6 +35,7 @@ def test_the_wheel_holds_templates_static_files_and_nothing_else_of_the_tree(whe
         for file in (TREE / folder).rglob("*"):
             if file.is_file():
                 assert f"memoryhub/_{folder}/{file.relative_to(TREE / folder)}" in names
+    assert "memoryhub/locale/zh_Hans/LC_MESSAGES/django.mo" in names
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"memoryhub"}
 

@@ -98,6 +98,18 @@ raise Invalid(f"{name!r} is {OTHER if x else 'a link'} of {space.name}, {100 - n
     ]
 
 
+def test_every_message_is_translated():
+    assert catalogue.missing(catalogue.read("zh_Hans")) == [], (
+        "translate it in memoryhub/locale/zh_Hans, then run `make messages`"
+    )
+
+
+def test_the_catalogues_are_those_of_the_source():
+    said = {catalogue.key(one, many) for one, (many, _) in catalogue.extracted().items()}
+    listed = {tuple(one.id) if one.pluralizable else one.id for one in catalogue.read("en") if one.id}
+    assert said == listed, "run `make messages`"
+
+
 def test_reasons_of_coding_agents_are_still_said():
     folders = ("dialects/coding", "domain/coding_agents", "domain/contexts")
     source = "".join(file.read_text() for folder in folders for file in (in_python.PACKAGE / folder).glob("*.py"))

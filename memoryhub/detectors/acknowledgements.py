@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 
 from . import chinese
 from .cjk import CJK
+from .patterns import bounded, linear, plain
 
 MAX_LENGTH, MAX_WORDS = 80, 10
 """Characters and words; a longer text says something somewhere."""
@@ -35,14 +35,14 @@ _WORDS_OF_NO_FACT = (
     "네 예 아니요 알겠습니다 감사합니다 고맙습니다 완료 완료했습니다 완료되었습니다 좋습니다 vâng cảm ơn được evet hayır tamam teşekkürler"
 )
 _EMPTY_WORDS = frozenset(_WORDS_OF_NO_FACT.split())
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_WORD = plain(r"[^\W_]+(?:['’][^\W_]+)*")
 # Chinese and Japanese have no blanks between words: such a text is empty if it is made of these alone.
-_EMPTY_CHINESE = re.compile(
+_EMPTY_CHINESE = linear(
     r"(?:好的?|好[吧呀啊呢嘞]|嗯+|行|可以|没(?:问题|事|关系|什么|有)|收到|明白|知道|了解|清楚|谢谢|多谢|感谢|辛苦|不(?:客气|用谢|是|行|对|用)?|完成|已(?:经)?|搞定|弄好|做(?:完|好)|处理(?:完毕|完|好)?|"
     r"是的?|对的?|你好|您好|再见|早上好|晚上好|稍等|请|马上|正在|这就|来|去|现在|任务|工作|事情|一切|都|正常|顺利|成功|当然|没错|同意|确认|继续|开始|结束|准备好|试试|看看|看一下|想想|等一下|"
     r"的确|确实|哦+|噢|啊+|呃|哈+|呵+|嘿|了|吧|呢|吗|的|我|你|您|我们|它|这|那|很|太|棒|不错|完美|一下|非常|ok|"
     r"はい|いいえ|了解(?:です|しました)?|承知(?:しました|いたしました)?|わかりました|ありがとう(?:ございます|ございました)?|完了(?:です|しました)?|終わりました|お願いします|大丈夫(?:です)?)+",
-    re.IGNORECASE,
+    "i",
 )
 
 
@@ -60,7 +60,7 @@ def says_nothing(text: str) -> bool:
 
 
 # What reads like a name, a path or code.
-_NAMED = re.compile(r"[`/@#<>=_\\{}\[\]|$%&*]|\w\.\w|\b(?!OK|LGTM|NP|TY|WIP|FYI|YES|NO\b)[A-Z]{2,}\b")
+_NAMED = bounded(r"[`/@#<>=_\\{}\[\]|$%&*]|\w\.\w|\b(?!OK|LGTM|NP|TY|WIP|FYI|YES|NO\b)[A-Z]{2,}\b")
 _BESIDE_EMOJI = ("So", "Sk", "Mn", "Cf")  # what joins and colours them
 
 

@@ -60,7 +60,7 @@ def _lines_with_rare_words(mine: set[str], one: KnownText) -> list[tuple[tuple[s
 
 def _finding(lines: Lines, number: int, source: KnownText, at: int, alike: float) -> Finding:
     start, end = lines.span(number)
-    how = "Already" if alike == 1.0 else f"{alike:.0%} alike: already"
-    message = f"{how} in {source.label}, line {at}."
+    label = source.label
+    message = f"{alike:.0%} alike: already in {label}, line {at}." if alike < 1.0 else f"Already in {label}, line {at}."
     details = {"label": source.label, "line": at, "alike": round(alike, 2)}
     return Finding(CODE, "low", start, end, number, message, "same" if alike == 1.0 else "near", details)

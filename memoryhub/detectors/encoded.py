@@ -35,6 +35,7 @@ _BLANK = plain(r"\s")
 _BESIDE = 200  # characters of the text on both sides of a joint that are looked at with the words that it joins
 _LONGEST = 9_000  # characters of a word
 _DIGIT = plain(r"[0-9]")
+_BASE32 = plain(r"[A-Z2-7]{28,}=*")
 _HEX = plain(r"(?:[0-9a-fA-F]{2})+")
 
 
@@ -212,7 +213,9 @@ def _readings(text: str, chain: list[tuple[int, int]]) -> Iterator[Decoded]:
 
 
 def decode(run: str, depth: int = DEPTH) -> str:
-    """The text in base64 or in hexadecimal digits; empty where it is none that can be read."""
+    """The text in base64, base32 or in hexadecimal digits; empty where it is none that can be read."""
+    if _BASE32.fullmatch(run) and (said := _as_text(_from_base32(run))):
+        return said
     if _HEX.fullmatch(run) and (said := _as_text(bytes.fromhex(run))):
         return said
     bare = run.rstrip("=")
@@ -229,6 +232,17 @@ def decode(run: str, depth: int = DEPTH) -> str:
     if depth > 1 and len(said) >= MIN_RUN and _PIECE.fullmatch(said.strip()):
         return decode(said.strip(), depth - 1) or said
     return said
+
+
+def _from_base32(run: str) -> bytes:
+    """As many bytes as whole groups of eight characters give, and of the rest what it is long enough for."""
+    bare = run.rstrip("=")
+    while len(bare) % 8 in (1, 3, 6):
+        bare = bare[:-1]
+    try:
+        return base64.b32decode(bare + "=" * (-len(bare) % 8))
+    except ValueError:
+        return b""
 
 
 def _unpacked_text(inside: packed.Unpacked) -> str:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
+from .disguises import Read, readings
 from .encoded import Decoded, decoded
 from .normalise import normalise
 from .patterns import plain
@@ -80,6 +81,11 @@ class Lines:
     def decoded(self) -> list[Decoded]:
         """What stands in the text in another form."""
         return decoded(self.text, self.words)
+
+    @cached_property
+    def readings(self) -> list[Read]:
+        """What is written in another way: with escapes, letter by letter, backwards."""
+        return readings(self.text, self.words)
 
     @cached_property
     def rows(self) -> Rows:

@@ -22,9 +22,14 @@ def log_line(context: dict[str, Any], line: Any) -> SafeString:
     says = f"{escape(translated(line.says))}{thing}{escape(ending(line))}"
     return mark_safe(  # noqa: S308  every piece is escaped
         f"<li>{clock(line.at)}{actor_glyph(line.actor_kind)}"
-        f'<span class="strong clip">{escape(line.actor_name)}</span><span>{says}</span>'
+        f'<span class="strong clip">{escape(actor_of(line))}</span><span>{says}</span>'
         f'<span class="small dim nowrap">{escape(translated(line.aside))}</span></li>'
     )
+
+
+def actor_of(line: Any) -> str:
+    """Who did it: a name, or what is none."""
+    return line.actor_name if line.actor_kind in ("person", "agent") else translated(line.actor_name)
 
 
 @register.filter
@@ -36,7 +41,7 @@ def ending(line: Any) -> str:
 def _thing_link(context: dict[str, Any], line: Any) -> str:
     """The object of a line, with a link unless it has no page."""
     css = ' class="mono"' if line.path else ""
-    thing = escape(line.thing)
+    thing = escape(line.thing if line.thing == line.path else translated(line.thing))
     if line.url and (line.url != "settings/people/" or context["role"] == "owner"):
         return f'<a{css} href="/s/{context["space"].slug}/{escape(line.url)}">{thing}</a>'
     return f"<span{css}>{thing}</span>" if line.path else thing

@@ -19,6 +19,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
 
+from memoryhub.languages import translated
 from memoryhub.text.unseen import EMOJI_JOINER, UNSEEN_CHARACTER, spelled_out
 
 register = template.Library()
@@ -172,10 +173,21 @@ def marked_line_html(text: str, marks: Sequence[tuple[int, int]], tag: str) -> s
     return "".join(out) + (line_html(text[at:]) if at < len(text) else "")
 
 
+ADDED_TO_MARKDOWN = re.compile(r'(<span class="sr">|^<p><em>)([^<&]{1,200})(</)')
+
+
+def _in_language(added: re.Match[str]) -> str:
+    english = added[2].strip()
+    said = translated(english)
+    return added[0] if said == english else added[0].replace(english, escape(said))
+
+
 @register.filter
 def drawn_html(clean: str) -> SafeString:
-    """Sanitized HTML, with labels for unseen characters in its text."""
-    return mark_safe(label_hidden_in_html(clean))  # noqa: S308  cleaned by bleach before
+    """Sanitized HTML, with labels for unseen characters in its text, and what was added to it in the language of the page: the
+    text is rendered once for readers of every language."""
+    said = ADDED_TO_MARKDOWN.sub(_in_language, clean)
+    return mark_safe(label_hidden_in_html(said))  # noqa: S308  cleaned by bleach before
 
 
 @register.filter

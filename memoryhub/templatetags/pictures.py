@@ -40,7 +40,7 @@ KINDS = {
 
 
 def short(day: date) -> str:
-    return date_format(day, "j M")
+    return date_format(day, _("j M"))
 
 
 @register.simple_tag

@@ -71,7 +71,7 @@ def state_glyph(state: str) -> str:
 @register.filter
 def verb(proposal: Any) -> str:
     """What a proposal does to its path, in the third person."""
-    return kind_of(proposal).does(proposal)
+    return translated(kind_of(proposal).does(proposal))
 
 
 @register.simple_tag

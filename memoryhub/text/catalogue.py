@@ -15,6 +15,8 @@ import re2
 
 FOLDER = Path(__file__).parent.parent / "locale"
 PLACEHOLDER = re.compile(r"%\((\w+)\)[sd]")
+WORDS = {"wants", "what", "state", "does", "kind", "many", "script"}
+COUNT, COUNTED = "%(count)s %(things)s", re.compile(r"([\d,]+) (.+)")
 WRITTEN = re.compile(r"%\((\w+)\)[sd]|%%")
 LONGEST = 2000  # characters: no sentence of the hub is longer, texts of agents are
 
@@ -65,28 +67,47 @@ class Catalogue:
         """The text in the language of the catalogue; as it is where the catalogue does not have all of it."""
         if not text or len(text) > LONGEST:
             return text
-        if (whole := self.sentence(text)) is not None:
-            return whole
+        if found := self.exact(text):
+            return found
         parts = re.split(r"(?<=[.!?])\s+", text)
-        each = [self.sentence(part) for part in parts]
-        return "".join(part for part in each if part) if len(parts) > 1 and all(each) else text
+        each = [self.sentence(part) for part in parts] if len(parts) > 1 else [None]
+        return "".join(part for part in each if part) if all(each) else self.sentence(text) or text
+
+    def exact(self, text: str) -> str | None:
+        """The translation of a sentence without values; one that follows a colon elsewhere may begin with a small letter."""
+        known = self.messages
+        if found := known.get(text) or known.get(text[:1].lower() + text[1:]):
+            return found
+        doubled = known.get(text.replace("%", "%%")) if "%" in text else None
+        return filled(doubled, {}) if doubled else None
 
     def sentence(self, text: str) -> str | None:
         """The translation of one sentence, or None."""
-        known = self.messages
-        # A sentence that follows a colon elsewhere may begin with a small letter.
-        if found := known.get(text) or known.get(text[:1].lower() + text[1:]):
+        if found := self.exact(text):
             return found
-        if "%" in text and (found := known.get(text.replace("%", "%%"))):
-            return filled(found, {})
         for pattern in self.patterns:
             if (values := pattern.values_in(text)) is not None:
-                return filled(self.messages[pattern.msgid], {name: self.part(value) for name, value in values.items()})
+                said = {name: self.part(name, value) for name, value in values.items()}
+                return filled(self.messages[pattern.msgid], said)
         return None
 
-    def part(self, value: str) -> str:
-        """A value of a sentence: where it has several words, it may be a part that the hub put in, such as a reason."""
-        return (self.sentence(value) or value) if " " in value else value
+    def part(self, name: str, value: str) -> str:
+        """A value of a sentence: where it has several words, it may be a part that the hub put in, such as a reason; a single word
+        may be a name, unless the place is for a word of the hub."""
+        if " " not in value and name not in WORDS:
+            return value
+        bare = value.strip()
+        return self.sentence(bare) or self.counted(bare) or value
+
+    def counted(self, value: str) -> str | None:
+        """A number with what it counts: 3 min, 3 zero-width characters."""
+        found = COUNTED.fullmatch(value)
+        if found and (words := self.messages.get(f"%(count)s {found[2]}")):
+            return filled(words, {"count": found[1]})
+        things = self.sentence(found[2]) if found else None
+        return (
+            filled(self.messages.get(COUNT, COUNT), {"count": found[1], "things": things}) if found and things else None
+        )
 
 
 def pattern_of(msgid: str) -> Pattern:
@@ -104,7 +125,7 @@ def expression_parts(texts: Iterable[str], names: Iterable[str]) -> Iterable[str
     for text, name in zip(texts, [*names, ""], strict=True):
         yield re2.escape(text)
         if name:
-            yield f"(?P<{name}>.+?)" if name not in seen else "(?:.+?)"
+            yield f"(?P<{name}>.*?)" if name not in seen else "(?:.*?)"
             seen.add(name)
 
 

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy
 from memoryhub.domain import erasure, spaces
 from memoryhub.domain.erasure import KINDS, Target
 from memoryhub.errors import Conflict, HubError, Invalid, NotFound
+from memoryhub.languages import translated
 from memoryhub.models import Agent, Erasure, Job
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.helpers import clean_text
@@ -117,7 +118,7 @@ def erase(request: HttpRequest, number: int) -> HttpResponse:
 
 
 def _refused(request: HttpRequest, one: Erasure, refusal: HubError) -> HttpResponse:
-    context = _detail(request, one) | {"error": refusal.message}
+    context = _detail(request, one) | {"error": translated(refusal.message)}
     return render(request, "erasure/detail.html", context, status=refusal.status)
 
 

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy
 
 from memoryhub.domain import spaces
 from memoryhub.errors import Forbidden, HubError, NotFound
+from memoryhub.languages import translated
 from memoryhub.refusals import json_refusal, refusal_of
 from memoryhub.requests import current_request_id, hide_secrets
 
@@ -52,7 +53,7 @@ def refuse(request: HttpRequest, error: HubError) -> HttpResponse:
     if error.code == DATABASE_AWAY:
         return database_away_page(request, error)
     context = {
-        "message": hide_secrets(error.message),
+        "message": hide_secrets(translated(error.message)),
         "status": error.status,
         "title": TITLES_BY_CODE.get(error.code) or TITLES.get(error.status, _("That did not work")),
         "glyph": GLYPHS.get(error.status, "warn"),
@@ -78,7 +79,7 @@ def database_away_page(request: HttpRequest, error: HubError) -> HttpResponse:
     htmx = getattr(request, "htmx", None)
     is_part = htmx and not htmx.boosted
     context = {
-        "message": error.message, "status": error.status, "title": TITLES[503], "glyph": GLYPHS[503],
+        "message": translated(error.message), "status": error.status, "title": TITLES[503], "glyph": GLYPHS[503],
         "advice": _("What you typed is kept on this page.") if (fields := form_fields(request)) else "",
         "address": escape_leading_slashes(request.get_full_path()) if fields or request.method == "GET" else "", "kept": fields,
         "request": request, "request_id": current_request_id(),

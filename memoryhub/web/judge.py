@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from memoryhub.domain import quarantine
 from memoryhub.errors import Forbidden, Invalid
+from memoryhub.languages import translated
 from memoryhub.web import gate
 from memoryhub.web.access import post_only
 from memoryhub.web.helpers import parse_number
@@ -24,6 +25,6 @@ def configure(request: HttpRequest) -> HttpResponse:
     try:
         quarantine.configure_judge(request.space, request.actor, **wanted)
     except (Forbidden, Invalid) as refusal:
-        return gate.show(request, status=refusal.status, wanted=wanted, refused=refusal.message)
+        return gate.show(request, status=refusal.status, wanted=wanted, refused=translated(refusal.message))
     done(request, _("The judge is asked from now on.") if wanted["is_on"] else _("The judge is off."))
     return redirect("gate.page", request.space.slug)

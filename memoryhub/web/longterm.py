@@ -16,6 +16,7 @@ from django.utils.translation import ngettext
 from memoryhub.domain import longterm, retrieval
 from memoryhub.domain.accounts import may
 from memoryhub.errors import Conflict, HubError, Invalid
+from memoryhub.languages import translated
 from memoryhub.models import EntryPair, Job, LongtermEntry
 from memoryhub.web import editor
 from memoryhub.web.access import post_only, space_page
@@ -281,7 +282,7 @@ def take_in(request: HttpRequest) -> HttpResponse:
         try:
             taken = longterm.import_entries(request.space, request.actor, uploaded_bytes(request))
         except HubError as refusal:
-            context |= {"error": refusal.message, **refusal.details}
+            context |= {"error": translated(refusal.message), **refusal.details}
         else:
             if isinstance(taken, Job):
                 return redirect("longterm.taking_in", request.space.slug, taken.pk)

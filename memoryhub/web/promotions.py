@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from memoryhub.domain import longterm
 from memoryhub.errors import Conflict, Invalid
+from memoryhub.languages import translated
 from memoryhub.models import Agent, LongtermEntry, Record, Space
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.helpers import REVIEW_AFTER, clean_text, neighbour_choices, parse_date, parse_number, typed_text
@@ -84,7 +85,7 @@ def promote(request: HttpRequest) -> HttpResponse:
             review_by=parse_date(post.get("review_by", "")), **neighbour_choices(post),
         )  # fmt: skip
     except (Conflict, Invalid) as refusal:
-        return show_preview(request, source, content, status=refusal.status, error=refusal.message)
+        return show_preview(request, source, content, status=refusal.status, error=translated(refusal.message))
     words = _("L-%(number)s is in long-term memory.")
     if made.state == "waiting":
         words = _("L-%(number)s is in long-term memory. It is found by words until the embedder is available again.")

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from memoryhub.detectors import titles
 from memoryhub.domain import proposals
+from memoryhub.languages import translated
 from memoryhub.models import Proposal, Record
 
 DECIDED = {
@@ -37,7 +38,7 @@ def timeline(proposal: Proposal, review: proposals.Review) -> list[dict[str, Any
         }
     ]
     if review.findings:
-        names = sorted({str(titles.TITLES.get(one.code, one.code)) for one in review.findings})
+        names = sorted({translated(titles.TITLES.get(one.code, one.code)) for one in review.findings})
         events.append(
             {
                 "at": proposal.created_at,

@@ -12,6 +12,7 @@ from memoryhub import embedders
 from memoryhub.domain import jobs, longterm, retrieval
 from memoryhub.embedders import EmbedderUnavailable
 from memoryhub.errors import Invalid
+from memoryhub.languages import translated
 from memoryhub.models import Agent, Space
 from memoryhub.web.access import space_page
 from memoryhub.web.helpers import clean_text, page_or_part, parse_number
@@ -71,7 +72,7 @@ def result_column(
             embedder=embedder, everyone=agent is None, show_cut=CUT_HITS_SHOWN,
         )  # fmt: skip
     except (Invalid, EmbedderUnavailable) as refusal:
-        return {"name": name, "problem": refusal.message}
+        return {"name": name, "problem": translated(refusal.message)}
     return {"name": name, "found": found, "lacks": lacks}
 
 

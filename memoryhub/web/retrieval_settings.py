@@ -15,6 +15,7 @@ from memoryhub.domain import jobs, longterm, prompts, retrieval
 from memoryhub.embedders import EmbedderUnavailable
 from memoryhub.errors import HubError, Invalid
 from memoryhub.forms import ChunksForm, RetrievalForm
+from memoryhub.languages import translated
 from memoryhub.models import Agent, Job
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.helpers import clean_text, page_or_part
@@ -94,7 +95,7 @@ def example(request: HttpRequest, query: str, agent: Agent | None, own: dict[str
             **limits.with_values(retrieval.check_limits(values)).as_dict(),
         )  # fmt: skip
     except (Invalid, EmbedderUnavailable) as refusal:
-        return [{"name": name, "problem": refusal.message}]
+        return [{"name": name, "problem": translated(refusal.message)}]
     return [{"name": name, "found": found, "is_example": True}]
 
 

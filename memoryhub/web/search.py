@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 
 from memoryhub.domain import retrieval
+from memoryhub.languages import translated
 from memoryhub.web.access import space_page
 from memoryhub.web.helpers import clean_text, page_or_part
 
@@ -20,7 +21,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "q": query,
         "hits": retrieval.group_hits(hits),
         "layers": layers,
-        "all_layers": list(retrieval.TITLES.items()),
+        "all_layers": [(layer, translated(title)) for layer, title in retrieval.TITLES.items()],
         "most": MAX_HITS,
     }
     context["is_cut"] = len(hits) == MAX_HITS

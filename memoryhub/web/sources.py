@@ -8,6 +8,7 @@ from django.utils.translation import ngettext
 
 from memoryhub.domain import prompts
 from memoryhub.errors import HubError, Invalid
+from memoryhub.languages import translated
 from memoryhub.models import Agent
 from memoryhub.templatetags.files import page_address
 from memoryhub.web import files_access
@@ -37,7 +38,11 @@ def add(request: HttpRequest) -> HttpResponse:
     except HubError as error:
         can_confirm = error.code in ("no_mount", "left_out")
         return files_access.show(
-            request, status=error.status, source_error=error.message, typed_source=path, can_confirm=can_confirm
+            request,
+            status=error.status,
+            source_error=translated(error.message),
+            typed_source=path,
+            can_confirm=can_confirm,
         )
     done(request, _("%(path)s is a source now.") % {"path": source.shown})
     return back(request, agent)
@@ -89,7 +94,7 @@ def take_over(request: HttpRequest) -> HttpResponse:
         config = prompts.read_configuration(text)
         made = prompts.take_over_configuration(request.space, request.actor, config, agent=agent, prompt_of=agent)
     except HubError as error:
-        return files_access.show(request, status=error.status, config_error=error.message, config=text)
+        return files_access.show(request, status=error.status, config_error=translated(error.message), config=text)
     done(request, taken_over(config, len(made), agent))
     return back(request, agent)
 

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from memoryhub.domain import spaces, working
 from memoryhub.errors import Invalid, NotFound, TooLarge
+from memoryhub.languages import translated
 from memoryhub.models import Record, Space, WorkingEntry
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.helpers import page_or_part, typed_text
@@ -104,7 +105,9 @@ def add(request: HttpRequest) -> HttpResponse:
     try:
         working.add(request.space, request.actor, typed_text(request))
     except REFUSALS as refusal:
-        return show_list(request, status=refusal.status, adding=True, draft=typed_text(request), error=refusal.message)
+        return show_list(
+            request, status=refusal.status, adding=True, draft=typed_text(request), error=translated(refusal.message)
+        )
     done(request, _("Added. Agents get it from now on."))
     return redirect_to_list(request)
 
@@ -114,7 +117,9 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
     try:
         working.edit(request.space, request.actor, pk, typed_text(request))
     except REFUSALS as refusal:
-        return show_entry(request, pk, status=refusal.status, draft=typed_text(request), error=refusal.message)
+        return show_entry(
+            request, pk, status=refusal.status, draft=typed_text(request), error=translated(refusal.message)
+        )
     done(request, _("Saved. Agents get the new text from now on."))
     return redirect_to_list(request)
 

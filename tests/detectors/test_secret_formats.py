@@ -115,3 +115,39 @@ def test_keys_of_further_vendors_are_found(secret: str) -> None:
 @pytest.mark.parametrize("shape", ["id:clerk pw:{}", "PW:={}", "any_pw={}", "clerk@203.0.113.9(PW:{})", "PSWD: {}", "ALTER USER clerk IDENTIFIED BY {};", "smtps://clerk@shop.example:{}@mail.shop.example:465"])  # fmt: skip
 def test_short_names_of_passwords_are_known(shape: str) -> None:
     assert "dqPr128Gg" not in found(shape.format("dqPr128Gg"))
+
+
+MORE = {
+    "jfrog header": "X-JFrog-Art-Api: " + made(73), "discord bot": "M" + made(23) + "." + made(6, seed=2) + "." + made(38, seed=3), "discord mfa": "mfa." + made(84), "sha1crypt": "$sha1$40000$" + made(8) + "$" + made(28, CRYPT),
+    "juniper": 'encrypted-password "$9$' + made(40, CRYPT) + '"', "cisco": "enable secret 8 $8$" + made(14, CRYPT) + "$" + made(43, CRYPT), "grub": "grub.pbkdf2.sha512.10000." + made(128, HEX.upper()) + "." + made(128, HEX.upper(), 2),
+    "identity": "AQAAAAIAAYag" + made(72) + "==", "mssql": "0x0200" + made(136, HEX), "netntlm": "ops::CORP:" + made(16, HEX) + ":" + made(32, HEX) + ":" + made(100, HEX), "oracle dsn": "host=db1 user=svc password=" + made(12),
+    "pipedream": "https://eo" + made(14, LOW) + ".m.pipedream.net", "n8n": "https://acme.app.n8n.cloud/webhook/" + UUID, "webhook.site": "https://webhook.site/" + UUID,
+    "airtable": f"https://hooks.airtable.com/workflows/v1/genericWebhook/app{made(14)}/wfl{made(14, seed=2)}/wtr{made(14, seed=3)}", "render": f"https://api.render.com/deploy/srv-{made(20, LOW)}?key={made(11)}",
+    "netlify": "https://api.netlify.com/build_hooks/" + made(24, HEX), "vercel": f"https://api.vercel.com/v1/integrations/deploy/prj_{made(28)}/{made(10)}", "pages": f"https://api.cloudflare.com/client/v4/pages/webhooks/deploy_hooks/{UUID}",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MORE)
+@pytest.mark.parametrize("shape", ["{}", "Use {} for it.", "- {}\n"])
+def test_further_formats_of_vendors_are_secrets(name: str, shape: str) -> None:
+    assert MORE[name][-10:] not in found(shape.format(MORE[name])), name
+
+
+def test_the_password_of_an_oracle_address_is_a_secret() -> None:
+    assert made(12) not in found(f"jdbc:oracle:thin:svc/{made(12)}@db1:1521:ORCL")
+
+
+@pytest.mark.parametrize("vendor", ["zendesk", "Mailjet", "TWITTER", "heroku", "sonar", "artifactory"])
+@pytest.mark.parametrize("shape", ["{v} {s}", '{v} = "{s}"', "{v}: {s}", '"{v}": "{s}"', "the {v} {s}."])
+@pytest.mark.parametrize("value", [made(32, HEX, 7), made(40, seed=6), UUID], ids=["hex", "mixed", "uuid"])
+def test_a_random_value_behind_a_vendors_name_is_a_secret(vendor: str, shape: str, value: str) -> None:
+    assert value not in found(f"Note: {shape.format(v=vendor, s=value)}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["AKIA" + "IOSFODNN7EXAMPLE", "postgres://admin:password123@db:5432/app", "ffmpeg -af lowpass=f=3000 out.mp4", "passwords **shorter than 8", "[password hashing](https://example.com/a)", '"credential": "brave_search"',
+     "ssh -o PreferredAuthentications=password user@192.168.1.100", "credentials: oauth-2025-04-20", "sentry commit " + made(40, HEX), "std::vector<int>::iterator", "square 12345678901234567890"],
+)  # fmt: skip
+def test_what_only_looks_like_a_secret_is_left_alone(text: str) -> None:
+    assert findings_of("secrets", text) == []

@@ -47,6 +47,8 @@ SILENT = (
     "domain/exchange/client_wheel.py", "domain/exchange/memory_tool.py", "server/http/", "server/dump.py", "stores/known_names.py",
     "domain/retrieval/in_memory/", "domain/retrieval/views.py", "domain/retrieval/in_database.py", "domain/retrieval/vector_index.py",
 )  # fmt: skip
+# Tables at the top level of a module whose words are too short to be told by their look.
+TABLES = {"QUICK_REASONS", "TITLES", "STATE_WORDS", "STATES"}
 # Literals of speaking rooms that only look like words for people: of prompts, paths, patterns, other programs.
 NOT_SAID = {
     "to be added", "Bearer %(access_token)s",
@@ -59,7 +61,8 @@ NOT_SAID = {
     "is are was were / currently still temporarily down sick vacation holiday leave late away offline meeting",
     "memoryhub check", "memoryhub context", "memoryhub laptop", "noopener nofollow", "number, sha256, content",
     "people look at prompts by `assemble`", "project_doc_fallback_filenames with {name}",
-    "store, directory, prefix, %(thread)s, %(selection)s", "this next last / %(span)s", "timed out",
+    "store, directory, prefix, %(thread)s, %(selection)s", "store, directory, prefix, %(thread)s, %(selection)s, node",
+    "this next last / %(span)s", "timed out",
     "today tomorrow yesterday tonight moment now these temporarily being",
 }  # fmt: skip
 WORD = re.compile(r"[^\W\d_]{2}")
@@ -71,6 +74,18 @@ STORED_BEFORE = (
     "took away the source", "took away the webhook to", "took in the template of", "took over the sources of a configuration",
 )  # fmt: skip
 
+# Codes that pages show as they are, in the language of the page: kinds of findings and changes, states, roles, places.
+CODES_SHOWN = (
+    "secrets", "hidden", "injection", "coherence", "risky_advice", "duplicate", "feedback", "reads_only", "transient", "vague", "cost",
+    "judge",
+    "edits", "writes", "adds to", "deletes", "moves", "changes", "creates", "promotes", "promotes to", "wants to use",
+    "pending", "approved", "rejected", "withdrawn", "outdated", "expired", "changes_requested", "held", "admitted", "discarded", "promoted",
+    "edit", "write", "add to", "delete", "move", "promote to", "use", "edited", "created", "changed", "deleted", "moved", "restored",
+    "%(count)s %(things)s", "Hidden: %(what)s.", "a minute", "%(count)s seconds", "%(count)s minutes",
+    "proposal %(number)s", "record %(number)s", "receipt %(number)s", "the space %(name)s", "wrong",
+    "viewer", "editor", "reviewer", "owner", "person", "agent", "disk", "hub", "import",
+    "filesystem", "database", "thread", "views", "review", "trusted", "read_only", "included", "empty", "missing", "error", "unused",
+)  # fmt: skip
 # Why a coding agent loads a file or does not, said in dialects/coding/, where most other literals are texts of prompts.
 LOADING = (
     "Instructions of this folder", "Instructions of a folder above", "Instructions of the repository", "Instructions of the project",
@@ -115,7 +130,17 @@ def messages_of(source: str, *, all_words: bool = False) -> Iterator[Message]:
             yield from of_gettext(node, names)
             yield from ((text, "") for text in of_call(node, known, names))
     if all_words:
+        yield from ((text, "") for text in in_tables(tree))
         yield from ((text, "") for text in words_in(tree, known, names) if like_a_sentence(text) and is_said(text))
+
+
+def in_tables(tree: ast.Module) -> Iterator[str]:
+    for node in tree.body:
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        if isinstance(target, ast.Name) and target.id in TABLES and isinstance(node, ast.Assign | ast.AnnAssign):
+            values = node.value.values if isinstance(node.value, ast.Dict) else [node.value]
+            parts = [one for value in values for one in ast.walk(value) if isinstance(one, ast.Constant)]
+            yield from (one.value for one in parts if isinstance(one.value, str) and WORD.search(one.value))
 
 
 def is_said(text: str) -> bool:

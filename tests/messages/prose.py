@@ -32,7 +32,15 @@ SQL = re.compile(
 
 
 # Codes of two words: what a page asks for, classes of CSS, what a shell takes.
-CODES = {"signed in", "found mild", 'pip install "', "Referer", "Lax", "Imported by"}
+CODES = {
+    "signed in",
+    "found mild",
+    'pip install "',
+    "Referer",
+    "Lax",
+    "Imported by",
+    "the disk of the database is full",
+}
 
 
 def prose(text: str) -> bool:
@@ -53,6 +61,8 @@ def like_a_sentence(text: str) -> bool:
         return False
     words = bare.split()
     if text.strip() in CODES or "\n" in text or "\0" in text:
+        return False
+    if len(words) > 40 and "." not in bare:
         return False
     if len(words) > 9 and not re.search(r"[.,:;](\s|$)|[“(]|\b(the|a|is|of|to|for|in|while)\b", bare, re.I):
         return False  # a list of words to look for

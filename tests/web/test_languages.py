@@ -13,7 +13,8 @@ from memoryhub import languages, settings
 from memoryhub.domain import accounts
 from memoryhub.management import terminal
 from memoryhub.models import HUB
-from memoryhub.text import catalogue
+from memoryhub.templatetags.hidden_characters import drawn_html
+from memoryhub.text import catalogue, markdown
 
 CHINESE = {"Accept-Language": "zh-CN,zh;q=0.9,en;q=0.8"}
 
@@ -183,3 +184,11 @@ def test_a_sentence_is_found_by_its_pattern(sentences, english, chinese):
 
 def test_english_stays_as_it_is():
     assert languages.translated("There is no person 'rk'.") == "There is no person 'rk'."
+
+
+def test_markdown_is_rendered_once_for_readers_of_every_language():
+    html = markdown.render("Text <!-- kept short --> here.").html
+    assert "Comment, people only: " in drawn_html(html)
+    with translation.override("zh-hans"):
+        assert "注释，仅人员可见" in drawn_html(html) and "people only" not in drawn_html(html)
+    assert "Comment, people only: " in drawn_html(html)

@@ -20,7 +20,7 @@ from tests.web.test_links import get_with
 
 pytestmark = pytest.mark.django_db
 # Texts of the demo, and what people typed or chose, that happen to read like a sentence of the hub.
-DATA = {"forge", "counter", "Ledgerline"}
+DATA = {"forge", "counter", "Ledgerline", "owner"}
 
 
 class Words(HTMLParser):

@@ -67,6 +67,10 @@ def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Findi
             )
             for one in _found(Lines(run.plain))[:1]
         ]
+    for read in lines.readings:
+        for one in _found(Lines(read.plain)):
+            start, end = read.span(one.start, one.end)
+            found.append(replace(one, start=start, end=end, line=lines.number(start)))
     found.sort(key=lambda one: (one.severity != "high", one.start))
     return without_overlaps(found, lambda one: (one.start, one.end))
 
@@ -83,7 +87,9 @@ def _found(lines: Lines) -> list[Finding]:
 def _spans(rule: Rule, lines: Lines, stretches: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     text = lines.normalised
     for match in _matches(rule, lines, stretches):
-        if rule.kind == "poison" and describes_option(text, match.start(), _is_in_code(lines, match.start())):
+        if rule.kind in ("poison", "override") and describes_option(
+            text, match.start(), _is_in_code(lines, match.start())
+        ):
             continue
         if not (_is_own_markup(lines, match) if rule.kind == "markup" else is_mention(text, *match.span())):
             yield _in_original(lines, *match.span())

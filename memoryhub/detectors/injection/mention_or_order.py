@@ -17,7 +17,8 @@ _DESCRIBES = bounded(
     r"\b(?:developers|users|attackers|clients|agents|teams|people|models|callers)(?:\s+will)?\s$|"
     r"\bassum\w+\s[^.\n]{1,40}\s(?:will|may|might|can)\s$|"
     r"\bwhich\s(?:would|could|might)\s[^.;:\n]{1,50}\s(?:but|and|or)\s$|"
-    r"\bdoes\s+(?:an?|the|this|that|it|any|each)\s[^.?!:;\n]{0,60}$|"
+    r"\b(?:logic|code|functions?|handlers?|methods?|blocks?|catch(?:es)?)\s+that\s[^.;:\n]{1,60}\s$|"
+    r"(?<!\w)\(\w+(?:[\s-]\w+)?,\s$|\bdoes\s+(?:an?|the|this|that|it|any|each)\s[^.?!:;\n]{0,60}$|"
     r"\b(?:use|set|pass)\s+`[^`\n]{1,40}`\s+to\s$|"
     r"\b(?:causes?|leads?|lets?|makes?|tempts?|encourages?|persuades?)\s[^.;:\n]{1,50}\s(?:to|into)\s$"
 )
@@ -36,7 +37,7 @@ _FORBIDDING = (
     r"disallow\w*|reject\w*|no\s+(?:(?!you\b|we\b|they\b|doubt|matter|rule|limit|restriction|law|filter|guideline)[\w-]+\s+){1,3}(?:may|shall|must)|no\s+option\s+to|may\s+not|does\s+not|doesn't"
 )
 _FORBIDS = bounded(
-    rf"\b(?:{_FORBIDDING}|instead\s+of|rather\s+than|attempt\w*\s+to|attackers?|adversar\w+|trying\s+to|tries\s+to|block\w*|detect\w*|against|"
+    rf"\b(?:{_FORBIDDING}|ignor(?:e|ing)\s+(?:\w+\s+){{0,3}}(?:requests?|attempts?|prompts?|instructions?|content)\s+to|instead\s+of|rather\s+than|attempt\w*\s+to|attackers?|adversar\w+|trying\s+to|tries\s+to|block\w*|detect\w*|against|"
     r"resist\w*|if\s+(?:asked|told|instructed)\s+to)\b[^.;:\n]{0,40}$"
 )
 _FORBIDS_ALL = bounded(rf"\b(?:{_FORBIDDING})\b(?:[^,]*|.*?\b(?:n?or|by|and)\b[^,]*)$", "s")
@@ -50,7 +51,7 @@ _TOLD_BY_TEXT = bounded(
 _COMPLIES = bounded(r"[^.;\n]{0,60}?(?<!not\s)\b(?:comply|obey|do\s+(?:so|it|that)|agree)\b")
 _SERIES = bounded(r"[^.;\n]{0,60}?,?\s{1,40}n?or\b")
 
-_BREAK = bounded(r"[.!?;:。！？；](?=[\s*\"'`)]|$)|\n[ \t]*(?:\n|[-*+>#|•]|\d+[.)])|\n(?=[ \t]*```)")
+_BREAK = bounded(r"[.!?;:。！？；](?=[\s*\"'`)]|$)|\n[ \t]*(?:\n|[-*+>#|•]|\d+[.)])|\n(?=[ \t]*```)|\][ \t]*\n")
 _MAX_SENTENCE = 240
 
 _ATTACK = bounded(

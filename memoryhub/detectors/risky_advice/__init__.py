@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from .. import chinese
 from ..costs import spend
@@ -18,26 +19,27 @@ from ..injection.mention_or_order import describes_option, fences, is_listed_as_
 from ..known_texts import KnownText
 from ..patterns import Found, bounded
 from ..stems import Together
-from . import chinese_signs
-from .signs import SIGNS, Sign
+from . import chinese_signs, recipe_signs, signs
+from .sign import Sign
 
 CODE = "risky_advice"
+SIGNS = (*signs.SIGNS, *recipe_signs.SIGNS)
 _TOGETHER = Together([sign.words for sign in SIGNS])
 MAX_FINDINGS = 20
 _NEAR = 80
 
 _FORBIDS = bounded(
     r"\b(?:never|no|nobody|without|not|don't|mustn't|cannot|can't|shouldn't|avoid\w*|forbid\w*|prohibit\w*|refus\w*|reject\w*|block\w*|prevent\w*|against|instead\s+of|"
-    r"rather\s+than|no\s+longer|tempt\w*|reach(?:es|ing)?\s+for|detect\w*|flags?|warn\w*|fails?\s+(?:if|when)|error\s+(?:if|when)|which|that\s+(?:can|could|may|might|would))\b[^.;:\n]{0,60}$",
+    r"rather\s+than|no\s+longer|kein\w{0,2}|nicht|niemals|jamais|pas\s+de|nunca|jamás|никогда|нельзя|nor|opt\s+out|bypass\s+sparingly|lets?\s+(?:an?|the)\s+\w+|tempt\w*|reach(?:es|ing)?\s+for|detect\w*|flags?|warn\w*|fails?\s+(?:if|when)|error\s+(?:if|when)|which|that\s+(?:can|could|may|might|would))\b[^.;:\n]{0,60}$",
     reach=200,
 )
 _DENIED = bounded(
     r"[^.\n]{0,40}?\b(?:is|are)\s+(?:never|not|forbidden|prohibited|disallowed|banned|blocked|dangerous|unsafe|insecure|wrong|an?\s+(?:risk|smell|anti-?pattern|bug|vulnerability))\b|[^.\n]{0,20}\b(?:bypass|attempts?)\b|"
-    r"\s+(?:exposes?|reduces?|increases?|risks?|leaves|breaks?|opens|means)\b|[^.\n]{0,40}\(not\s+recommended"
+    r"[^.\n]{0,12}\bonly\s+(?:when|if|with|on)\b|[^.\n]{0,16}(?:禁止|不可|しない|使わない|verboten|interdit|prohibido)|\s+(?:exposes?|reduces?|increases?|risks?|leaves|breaks?|opens|means)\b|[^.\n]{0,40}\(not\s+recommended"
 )
 _WARNS = bounded(
     r"\b(?:attack(?:s|ers?)?|vulnerab\w+|exploit\w*|malicious|anti-?patterns?|red\s+flags?|wrong|bad|unsafe|insecure\s+(?:code|example)|why\s+blocked|blocked|impact|never|don't|do\s+not|avoid)\b[*_`]{0,3}\s?:|❌|✗|🚫|⛔|"
-    r"\b(?:attack(?:s|ers?)?\b(?!\.\w)|vulnerab\w+|exploit\w*|malicious|should\s+be\s+blocked|skips?\s+\w+\s+hooks)\b"
+    r"\b(?:attack(?:s|ers?)?\b(?!\.\w)|vulnerab\w+|exploit\w*|malicious|malware|obfuscat\w+|should\s+be\s+blocked|skips?\s+\w+\s+hooks)\b"
 )
 _REPORTED = bounded(
     r"\b(?:prefers?|wants?|likes?|remember|learn\w*|note[ds]?|found|requires?|means|asked|decided|agreed|request\w*)\s+that\s+$"
@@ -58,6 +60,8 @@ _INSTALLERS = bounded(
 """Where widely used programs are installed from; what else comes from there has been looked at by others."""
 
 
+_OF_GIT = bounded(r"\b(?:commits?|push|rebase|merge|git|hooks?)\b|\b(?:use|using|add|pass|run|append)\s+[`\"'*]{0,3}$")
+"""Other programs have an option of this name, too."""
 _OWN_HOSTS = bounded(
     r"localhost|127\.0\.|0\.0\.0\.0|(?:github|gitlab|gitee)\.com|npmjs\.(?:com|org)|pypi\.org|(?:mirrors\.)?(?:aliyun|tuna\.tsinghua|ustc)\.(?:com|edu)|\bexample\.(?:com|org)|\b(?:socket|draw)\.io"
 )
@@ -74,7 +78,21 @@ _QUOTES = ('"', "'", "“", "”")
 
 
 def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Finding]:
-    """One finding per line and kind, at most twenty."""
+    """One finding per line and kind, at most twenty. What is written in another way counts as well."""
+    found = _found(lines)
+    for read in lines.readings:
+        for one in _found(Lines(read.plain)):
+            found.append(_moved(one, lines, *read.span(one.start, one.end)))
+    for run in lines.decoded:
+        found += [_moved(one, lines, run.start, run.end) for one in _found(Lines(run.plain))[:1]]
+    return list({(one.line, one.kind): one for one in reversed(found)}.values())[:MAX_FINDINGS]
+
+
+def _moved(one: Finding, lines: Lines, start: int, end: int) -> Finding:
+    return replace(one, start=start, end=end, line=lines.number(start))
+
+
+def _found(lines: Lines) -> list[Finding]:
     found: dict[tuple[int, str], Finding] = {}
     for one, start, end in _in_chinese(lines):
         first, last = _in_original(lines, start, end)
@@ -104,6 +122,7 @@ def _in_chinese(lines: Lines) -> Iterator[tuple[chinese.Rule, int, int]]:
 def _places(sign: Sign, lines: Lines, stretches: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     for start, end in stretches:
         spend()
+        end = min(end + sign.beyond, len(lines.normalised))
         if sign.needs and not sign.needs.search(lines.normalised, start, end):
             continue
         for match in _matches(sign, lines, start, end):
@@ -134,17 +153,27 @@ def _is_told(sign: Sign, lines: Lines, start: int, end: int) -> bool:
         return True
     if sign.is_order and not _ORDERS.search(before):
         return True
+    if text.startswith("--no-verify", start) and not _OF_GIT.search(before):
+        return True
     if sign.kind == "runs" and _INSTALLERS.search(text, start, end + 80):
         return True
     if sign.kind == "runs" and _CODE_HOSTS.search(text, start, end + 80) and _is_in_code(lines, start):
         return True
     if _ITEM_OF_COMMANDS.search(before) and _DESCRIPTION.match(text, end):
         return True
-    if _OPTION_BEFORE.search(before) or (sign.is_order and _is_name(text, start, end)):
+    is_piped = sign.kind == "runs" and before.endswith("| ")
+    if (_OPTION_BEFORE.search(before) and not is_piped) or (sign.is_order and _is_name(text, start, end)):
+        return True
+    if _is_title_of_link(text, start, end):
         return True
     if _REPORTED.search(before):
         return False
     return describes_option(text, start, True) or is_mention(text, start, end)
+
+
+def _is_title_of_link(text: str, start: int, end: int) -> bool:
+    """`[Upload files to S3](https://…)`: a title and where it leads."""
+    return text[start - 1 : start] == "[" and "](" in text[start:end] and start > 0
 
 
 def _is_name(text: str, start: int, end: int) -> bool:

@@ -7,11 +7,13 @@ in the place of a secret (`<token>`, `${TOKEN}`, `your-key-here`, `xxxx`) is non
 
 from __future__ import annotations
 
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from .. import costs, encoded
+from ..disguises import Read
 from ..finding import Finding, Lines, without_overlaps
 from ..known_texts import KnownText
 from ..patterns import plain
@@ -28,6 +30,12 @@ _ENDING = plain(r"\.[A-Za-z]\w{0,4}$")
 _UNSEEN = plain(
     r"(?<=[\w+/=.-])[\u00ad\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]++(?=[\w+/=.-])"
 )
+
+_WIDE = plain("[\uff01-\uff5e\U0001d400-\U0001d7ff]")
+_NARROW = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {
+    code: sign for code in range(0x1D400, 0x1D800) if len(sign := unicodedata.normalize("NFKC", chr(code))) == 1
+}
+"""Full-width and mathematical letters as plain ones: one for one, so that offsets stay."""
 
 
 def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Finding]:
@@ -59,6 +67,8 @@ def hits(text: str, lines: Lines | None = None) -> list[Hit]:
         return []
     if not text.isascii() and _UNSEEN.search(text):
         return _hits_without_unseen(text)
+    if not text.isascii() and _WIDE.search(text):
+        text, lines = text.translate(_NARROW), None
     lines = lines or Lines(text)
     words = lines.words
     with costs.limited(len(text)):
@@ -68,6 +78,7 @@ def hits(text: str, lines: Lines | None = None) -> list[Hit]:
             random_keys(text, words),
             loose_values(text, words),
             _in_base64(lines.decoded),
+            _read_otherwise(lines.readings),
             _over_lines(text),
         )
         return without_overlaps(found, lambda hit: hit[:2])
@@ -105,6 +116,14 @@ def _in_base64(runs: Sequence[encoded.Decoded]) -> Iterator[Hit]:
     }
     for place, kind in sorted(found.items()):
         yield runs[place].start, runs[place].end, f"{kind} in base64"
+
+
+def _read_otherwise(readings: Sequence[Read]) -> Iterator[Hit]:
+    """Secrets whose letters are escaped, stand apart, or are turned around."""
+    for read in readings:
+        words = distinct_words(read.plain)
+        for start, end, kind in [*_formats(read.plain, words), *named_values(read.plain, words)]:
+            yield *read.span(start, end), f"{kind} in {read.form}"
 
 
 def _over_lines(text: str) -> Iterator[Hit]:

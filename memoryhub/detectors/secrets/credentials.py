@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from ..patterns import Bounded, bounded
 from ..scanning import Needles, lowered, offsets_of
 from .provider_keys import Hit
-from .values import PLACEHOLDER_IN_KEY, UUID
+from .values import PLACEHOLDER_IN_KEY, SELF_DESCRIBING, UUID, mixes_cases
 
 _IN_LINK = bounded(r"(?<=://)(?P<user>[^\s:/\"'`<>]{0,80}):(?P<secret>[^\s@\"'`<>]{3,200})@(?P<host>[\w.\-\[\]]+)")
 _PORT = bounded(r"\d{2,5}(?:\W|$)")
@@ -20,6 +20,7 @@ _WELL_KNOWN = frozenset([
     "localhost",
 ])  # fmt: skip
 _MAX_PATTERN = 400
+_MAX_DESCRIPTION = 14  # characters of a password that says what it is: `password123`
 
 # kind, words that the pattern needs, how far before them it may begin, the pattern
 _KINDS: tuple[tuple[str, tuple[str, ...], int, Bounded], ...] = (
@@ -37,6 +38,10 @@ _KINDS: tuple[tuple[str, tuple[str, ...], int, Bounded], ...] = (
      bounded(rf"\b(?P<secret>{UUID}:fx)\b")),
     ("Discord bot token", ("discord", "bot token", "bot_token"), 0,
      bounded(r"\b(?P<secret>[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40})")),
+    ("JFrog key", ("x-jfrog-art-api",), 0,
+     bounded(r"x-jfrog-art-api[\"'`]?\s{0,3}[:=]\s{0,3}[\"'`]?(?P<secret>[A-Za-z0-9]{20,})", "i")),
+    ("connection string", ("oracle:thin:", "oracle:oci"), 0,
+     bounded(r"oracle:(?:thin|oci8?):\w{1,40}/(?P<secret>[^@\s\"'<>{}$]{4,80})@", "i")),
     ("seed phrase", ("seed", "mnemonic", "recovery"), 0,
      bounded(r"(?:seed|mnemonic|recovery)(?:[ _-]?(?:phrase|words))?[\"'`*]{0,3}\s*(?:is|=|:)\s*[\"'`]?(?P<secret>(?:[a-z]{3,8} ){11,23}[a-z]{3,8})", "i")),
     ("password", ("identified by",), 0,
@@ -52,7 +57,7 @@ _KINDS: tuple[tuple[str, tuple[str, ...], int, Bounded], ...] = (
     ("Facebook token", tuple(f"{digit}|" for digit in range(10)), 18,
      bounded(r"(?<!\w)(?P<secret>\d{13,17}\|(?=[\w-]{0,26}\d)(?=[\w-]{0,26}[A-Z])[\w-]{27})(?![\w-])")),
     ("password", ("credential", "creds ", "log in", "login ", "sign in"), 0,
-     bounded(r"(?:credentials?|creds|log\s?in|sign\s?in|access|account)\b[^\n]{0,40}?\b[\w.@-]{2,40}\s?[:/]\s?(?P<secret>(?=[^\s]*\d)(?=[^\s]*[A-Za-z])[^\s/:,;`\"'*]{7,60})(?=[\s,;`\"'*]|$)", "i")),
+     bounded(r"(?:credentials?|creds|log\s?in|sign\s?in|access|account)\b[^\n]{0,40}?\b[\w.@-]{2,40}\s?[:/]\s?(?P<secret>(?=[^\s]*\d)(?=[^\s]*[A-Za-z])[^\s/:,;`\"'*]{7,60})(?=[\s,;`\"']|\*\*|$)", "i")),
     ("password", ("password=", "pwd="), 60,
      bounded(r"(?:user\s?id|uid|user|username)=[^;\s]+;\s?(?:password|pwd)=(?P<secret>[^;\s\"']{4,80})", "i")),
     ("connection string", (";password=", "; password=", ";pwd=", "; pwd=", ";password ="), 200,
@@ -75,9 +80,14 @@ _KINDS: tuple[tuple[str, tuple[str, ...], int, Bounded], ...] = (
 _NEEDLES = Needles({needle for _, needles, _, _ in _KINDS for needle in needles})
 
 
+_DISCORD_TOKEN = bounded(r"(?<![\w.-])[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w.-])")
+_LENGTH_OF_DISCORD_TOKEN = 58
+
+
 def credentials(text: str, words: str) -> Iterator[Hit]:
     """Every credential of one of these kinds; `words` are the words of the text, each once."""
     yield from _passwords_in_links(text)
+    yield from _discord_tokens(text, words)
     lower, words = lowered(text), lowered(words)
     there = {_NEEDLES.needles[at] for at in _NEEDLES.within(words)}
     for kind, needles, reach, pattern in _KINDS if there else ():
@@ -91,6 +101,16 @@ def credentials(text: str, words: str) -> Iterator[Hit]:
             looked = match.end() if match else at + _MAX_PATTERN // 2
             if match and _is_secret(match["secret"][:80]):
                 yield *match.span("secret"), kind
+
+
+def _discord_tokens(text: str, words: str) -> Iterator[Hit]:
+    """Three parts of known lengths, which nothing else announces."""
+    for word in words.split("\n"):
+        if len(word) >= _LENGTH_OF_DISCORD_TOKEN and word.count(".") >= 2 and _DISCORD_TOKEN.search(word):
+            at = text.find(word)
+            match = _DISCORD_TOKEN.search(text, at, at + len(word)) if at >= 0 else None
+            if match and mixes_cases(match.group()):
+                yield *match.span(), "Discord bot token"
 
 
 _NAME = bounded(
@@ -109,7 +129,10 @@ def _passwords_in_links(text: str) -> Iterator[Hit]:
     while at >= 0:
         match = _IN_LINK.match(text, at + 3)
         is_example = match and (
-            match["host"] == "host" or match["secret"] == match["user"] or _PORT.match(match["secret"])
+            match["host"] == "host"
+            or match["secret"] == match["user"]
+            or _PORT.match(match["secret"])
+            or (len(match["secret"]) <= _MAX_DESCRIPTION and SELF_DESCRIBING.fullmatch(match["secret"]))
         )
         if match and not is_example and _is_secret(match["secret"]):
             yield *match.span("secret"), "connection string"

@@ -1,4 +1,4 @@
-"""Random values right behind a telling word, with no sign between them: `acme TOKEN 5us4rjh9ebx…`, `<secret>…</secret>`.
+"""Random values right behind a telling word, or the name of a vendor of keys, with no sign between them: `acme TOKEN 5us4rjh9ebx…`, `<secret>…</secret>`.
 
 A blank joins ordinary words, too, so the value has to be one that nobody writes as a word: mixed from letters and digits, or a UUID.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..patterns import bounded, linear
-from ..scanning import lowered, offsets_of
+from ..scanning import Needles, lowered, offsets_of
 from .provider_keys import Hit
 from .values import UUID, is_random_word
 
@@ -30,11 +30,30 @@ _NO_SECRET = linear(
 )
 _UUID = linear(rf"(?i)^{UUID}$")
 _SURE = ("token", "secret", "private", "credential", "auth")
+_VENDORS = (
+    "adafruit", "airtable", "algolia", "alphavantage", "amplitude", "apify", "artifactory", "asana", "auth0", "beamer", "binance", "bitfinex", "bitly", "bugsnag",
+    "calendly", "clearbit", "clickup", "clojars", "cloudflare", "cloudinary", "codecov", "coinbase", "confluent", "contentful", "coveralls", "databricks", "datadog",
+    "deepgram", "deepl", "digitalocean", "discord", "doppler", "droneci", "dropbox", "dynatrace", "easypost", "elevenlabs", "etherscan", "etsy", "facebook", "fastly",
+    "figma", "finicity", "finnhub", "firebase", "flickr", "flutterwave", "freshbooks", "freshdesk", "geocodio", "gitter", "gocardless", "grafana", "heroku", "honeycomb",
+    "hubspot", "infura", "intercom", "ipinfo", "ipstack", "jfrog", "jira", "kraken", "kucoin", "launchdarkly", "linkedin", "loggly", "logz", "mailchimp", "mailgun", "mailjet",
+    "mandrill", "mapbox", "mattermost", "maxmind", "messagebird", "mixpanel", "moralis", "netlify", "newrelic", "nexmo", "ngrok", "nytimes", "okta", "onesignal", "openweather",
+    "pagerduty", "pastebin", "paypal", "pinata", "pingdom", "pipedrive", "plaid", "planetscale", "postmark", "posthog", "pubnub", "pusher", "quandl", "rapidapi", "razorpay",
+    "rollbar", "salesforce", "scrapingbee", "segment", "sendbird", "sendgrid", "sendinblue", "sentry", "shippo", "shodan", "sidekiq", "snyk", "sonar", "sourcegraph", "spotify",
+    "splunk", "square", "squarespace", "statuspage", "stripe", "sumologic", "tavily", "teamcity", "tiingo", "todoist", "travisci", "trello", "twilio", "twitch", "twitter", "typeform",
+    "unsplash", "virustotal", "vonage", "wakatime", "weatherapi", "xero", "yandex", "zapier", "zendesk", "zoho",
+)  # fmt: skip
+"""Who gives out keys without a form of their own, as the rules of open scanners name them."""
+_VENDOR_NEEDLES = Needles(_VENDORS)
+_OF_VENDOR = bounded(
+    r"[\"'`]?[ \t]{0,2}(?::=|=>|=|:|[ \t])[ \t]{0,2}[\"'`]?(?P<value>[A-Za-z0-9_-]{20,64})(?=[\s\"'`,;)}\]]|$|\.(?:\s|$))",
+    reach=120,
+)
 
 
 def loose_values(text: str, words: str) -> Iterator[Hit]:
     """Every such value; the same stretch is looked at once."""
     lower = lowered(text)
+    yield from _of_vendors(text, lower, lowered(words))
     done = -1
     for at in sorted(set(offsets_of(lower, _ROOTS, lowered(words)))):
         if at < done or not (match := _LOOSE.match(text, at)):
@@ -53,3 +72,16 @@ def loose_values(text: str, words: str) -> Iterator[Hit]:
         if is_random_word(value) or (is_sure and _UUID.match(value)):
             done = end
             yield start, start + len(value), "token"
+
+
+def _of_vendors(text: str, lower: str, words: str) -> Iterator[Hit]:
+    """A random value that stands alone behind the name of a vendor: `zendesk 3f9…`, `"mailjet": "…"`."""
+    for place in _VENDOR_NEEDLES.within(words):
+        name = _VENDORS[place]
+        at = lower.find(name)
+        while at >= 0:
+            end = at + len(name)
+            match = _OF_VENDOR.match(text, end)
+            if match and is_random_word(match["value"]) and not _NO_SECRET.search(text, max(0, at - 24), at):
+                yield *match.span("value"), "key"
+            at = lower.find(name, end)

@@ -29,7 +29,7 @@ RANDOM = "random string beside a name for secrets"
 
 _STRONG = r"pass(?:word|wd|phrase|code)s?|pwd|pass(?!through|ed\b|es\b|ing\b|age|eng|iv|port|ion)|secret|api[ _-]?token|(?<!publickey)token(?!i[sz])|api[ _-]?key|apikey|credential|private[ _-]?key"
 _NAMES = bounded(
-    rf"(?<!by)(?<!com)(?<!sur)(?:{_STRONG})|(?:access|auth|secret|signing|encryption|license|master|account|session|webhook|service|storage|deploy|admin|"
+    rf"(?<!by)(?<!com)(?<!sur)(?<!low)(?<!high)(?<!band)(?:{_STRONG})|(?:access|auth|secret|signing|encryption|license|master|account|session|webhook|service|storage|deploy|admin|"
     r"client|shared|app|hmac|root|db|database)[ _-]?key|bearer|creds|cookie|\bpin\b|connection string|\bdsn\b|\blogin\b|\bsalt\b|(?<![a-z0-9])(?:pw|psw|pswd|psswd|paswd)(?![a-z0-9])|\blog\s?in\b|\bwifi\b"
 )
 _ROOTS = (

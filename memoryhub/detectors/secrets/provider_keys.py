@@ -236,6 +236,7 @@ _INSIDE_WORDS = (
     "SharedAccessKey=",
     "/hooks/",
     ":aad3b435b51404eeaad3b435b51404ee:",
+    "::",
     *(prefix for _, prefixes, _ in WEBHOOKS for prefix in prefixes.split("|")),
 )
 """Prefixes that begin a key in the middle of a word as well."""
@@ -249,6 +250,8 @@ _EMPTY_PRIVATE_KEY = bounded(r"X{4,}|\.\.\.|…|<|\$\{|(?<![A-Za-z0-9])your")
 _MIN_WORD = 14  # characters: nearly every key is one long word, and prose has few of those
 _MIN_PREFIX = 4  # letters from which a prefix is no accident
 _MAX_SPLIT_KEY = 320
+_NEXT_NAME = bounded(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\s?=")
+"""The next line gives another variable its value."""
 _SEAM = bounded(
     r"[ \t]{0,40}+\\?[ \t]{0,40}\n[ \t>*#]{0,40}|[\"'`][ \t]{0,40}(?:\+[ \t\n]{0,40}|\\[ \t]{0,40}\n[ \t]{0,40})[\"'`]"
 )
@@ -316,7 +319,7 @@ def _end_of_split_key(text: str, at: int, pattern: Bounded) -> int:
     whole = piece
     for start, end in reversed(seams):
         whole = whole[:start] + whole[end:]
-    match = pattern.match(whole) if seams else None
+    match = pattern.match(whole) if seams and not _NEXT_NAME.match(text, at + seams[0][1]) else None
     if match is None or PLACEHOLDER_IN_KEY.search(match.group()):
         return 0
     length = match.end()

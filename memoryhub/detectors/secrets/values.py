@@ -17,11 +17,11 @@ _PLACEHOLDER = linear(
     r"^[<{\[$%(«‹⟨【]|^HTTP/|^CVE-|\$\{|\{\{|\$\(|<[a-z]|\(\)|^\w+\(|\.\.\.|…|\*\*\*|xxx|your|example|placeholder|change.?me|dummy|redacted|removed|replace|"
     r"insert|foobar|^test|^fake|^sample|^mock|env[.\[(]|environ|getenv|process\.|config[.\[]|settings\.|secrets?[.\[]|vault:|op://|"
     r"^(?:\w+\.)+\w+$|^(?:https?|file)://|^--?[a-z]|[\w)]\(|\]\?|\bsys\.|\w\[\d|^\d{1,4}-[a-z]+$|^[./~]+[\w/.-]*$|^@|^[a-z]+://\w+$|->|=>|::|\\[wdsbn]|^\^|[{}<>]|"
-    r"^[\w./-]{1,80}\.[a-z]{1,5}:\d+(?:-\d+)?$|^[a-z]{2}-[a-z]+-\d:|^arn:aws[a-z-]*:|^sk_test_\d{1,8}$|^[a-z][a-z0-9]*(?:_[a-z0-9]+)*_(?:key|token|secret|password|passwd|pat)$|^[\w.+-]+@[\w-]+(?:\.[a-z]+)+$|^\*[a-z]+\*?$|^[a-z]+\d?(?:/[a-z]+\d?)+$|://(?:user(?:name)?|usr):(?:pass(?:word)?|pwd|secret)@",
+    r"^[\w./-]{1,80}\.[a-z]{1,5}:\d+(?:-\d+)?$|^[a-z]{2}-[a-z]+-\d:|^arn:aws[a-z-]*:|^sk_test_\d{1,8}$|^[a-z][a-z0-9]*(?:_[a-z0-9]+)*_(?:key|token|secret|password|passwd|pat)$|^[\w.+-]+@[\w-]+(?:\.[a-z]+)+$|^[\w.-]+@\d+(?:\.\d+){3}$|^[A-Z][A-Z0-9_]*=|^0x[0-9a-f]{40}$|abc-def1234ghikl|^[\w./-]{1,80}\.(?:mdx?|txt|tsx?|jsx?|py|go|rs|json|ya?ml|toml|sh|html)$|^\w+!\(|^[a-z]+-20\d\d-\d\d-\d\d$|\]\(https?:|^[a-z]=|^\*{1,2}[a-z]+\*{0,2}$|^[a-z]+\d?(?:/[a-z]+\d?)+$|://(?:user(?:name)?|usr):(?:pass(?:word)?|pwd|secret)@",
     "i",
 )
 PLACEHOLDER_IN_KEY = bounded(
-    r"^[a-z_]{2,20}=\w|(?i:^(?:in)?valid-|^fake-|^dummy-)|^(?:[a-z]{2,12}-){1,5}\d{1,6}$|^[a-z]+\d?(?:_[a-z]+)+$|^[A-Z]+(?:_[A-Z]+)+$|(?i:^[a-z_-]{0,40}(?:password|passwd|secret|token|key)$)|^\[|^env\.|\^|^[a-z]+(?:-[a-z]+)+$|^(?:v\d-)?[a-z]+\d?(?:-[a-z]+\d?)+$|^[xX*.•0_-]+$|x{6,}|X{6,}|\*{3,}|(?<![A-Za-z0-9])your|YOUR|abc_?123|example|placeholder|<|\.\.\.|\$\{|^\$|^%|\{"
+    r"^[a-z_]{2,20}=\w|(?i:^(?:in)?valid-|^fake-|^dummy-)|^(?:[a-z]{2,12}-){1,5}\d{1,6}$|^[a-z]+\d?(?:_[a-z]+)+$|^[A-Z]+(?:_[A-Z]+)+$|(?i:^[a-z_-]{0,40}(?:password|passwd|secret|token|key)$)|^\[|^env\.|\^|^[a-z]+(?:-[a-z]+)+$|^(?:v\d-)?[a-z]+\d?(?:-[a-z]+\d?)+$|^[xX*.•0_-]+$|x{6,}|X{6,}|EXAMPLE(?:KEY)?$|FAKE|DO[_-]NOT[_-]USE|ABC-DEF1234ghIkl|eyJzdWIiOiIxMjM0NTY3ODkwIi|\*{3,}|(?<![A-Za-z0-9])your|YOUR|abc_?123|example|placeholder|<|\.\.\.|\$\{|^\$|^%|\{"
 )
 """What stands for a key in its own place: `sk-your-key-here`, `ghp_xxxx`."""
 _ALGORITHMS = linear(
@@ -42,13 +42,14 @@ SELF_DESCRIBING = linear(
 )
 """A value that says what it is, with a number at its end."""
 TEST_VALUE = linear(
-    r"abc_?123|123_?abc|^(?:wrong|invalid|incorrect|bad|test|sample|fake|dummy)[\w!@#$-]{0,6}(?:pass(?:word)?|pwd)[\w!@#$-]{0,8}$|^(?:test|demo|foo|bar|session|example)[\w.=-]*$|^[A-Z]{2,8}_?123$",
+    r"abc_?123|123_?abc|^(?:wrong|invalid|incorrect|bad|test|sample|fake|dummy)[\w!@#$-]{0,6}(?:pass(?:word)?|pwd)[\w!@#$-]{0,8}$|^(?:test|demo|foo|bar|session|example)[\w.=!-]*$|^[A-Z]{2,8}_?123$",
     "i",
 )
 HYPHENED = linear(r"^[A-Za-z][A-Za-z0-9]*(?:[-+.][A-Za-z0-9]+)+$")
 WORDS = linear(r"^[A-Za-z]+(?:[-_./][A-Za-z]+)*$")
 _FIELD_WORDS = ("pass", "secret", "token", "key", "cred", "field", "input", "reset", "login")
 _CAMEL_CASE = linear(r"^(?:[A-Za-z]?[a-z]+|[A-Z]{1,6}[a-z]{2,})(?:[A-Z][a-z]+)+$")
+_SNAKE_CASE = linear(r"^[a-z]{2,}(?:_[a-z]{2,})+$")
 _IDENTIFIER = linear(r"^[A-Za-z]{2,}(?:[-_.]?[A-Za-z]{2,})*[-_.]?\d{1,2}$")
 KEY_OF_DIGITS = bounded(r"(?!(\d)\1+$)\d{14,40}$")
 _WORDS_AND_NUMBER = linear(r"[a-z]{2,12}(?:[-_][a-z]{2,12}){0,8}[-_]?\d{0,5}$")
@@ -116,6 +117,11 @@ def _is_placeholder_in_base64(value: str) -> bool:
     return inside.isprintable() and bool(SELF_DESCRIBING.match(inside) or TEST_VALUE.search(inside))
 
 
+def mixes_cases(value: str) -> bool:
+    """Small and large letters and digits: what encodes bytes."""
+    return any(map(str.isdigit, value)) and any(map(str.isupper, value)) and any(map(str.islower, value))
+
+
 def mixes_signs(value: str) -> bool:
     """Letters with digits or signs in a way that names of things do not have."""
     has_digits = any(map(str.isdigit, value))
@@ -136,7 +142,7 @@ def is_password(value: str, quoted: bool) -> bool:
 
 
 def _is_password_of_letters(value: str, quoted: bool) -> bool:
-    if any(word in value.lower() for word in _FIELD_WORDS) or _CAMEL_CASE.match(value):
+    if any(word in value.lower() for word in _FIELD_WORDS) or _CAMEL_CASE.match(value) or _SNAKE_CASE.match(value):
         return False
     if quoted and len(value) >= 12 and "." not in value and "/" not in value:
         return True

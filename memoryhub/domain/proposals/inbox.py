@@ -59,7 +59,7 @@ class Row:
         for one in self.proposal.findings:
             counts.setdefault(one["code"], []).append(one["severity"])
         return [
-            {"name": f"{len(found)} {code}" if code == "hidden" else code,
+            {"name": _("%(count)s hidden") % {"count": len(found)} if code == "hidden" else code,
              "css": "bad" if "high" in found else "warn"}
             for code, found in counts.items()
         ]  # fmt: skip

@@ -1,0 +1,36 @@
+"""Commands speak the language of the terminal; what programs read stays English."""
+
+from __future__ import annotations
+
+import json
+
+from tests.running import clean, command
+
+CHINESE = {"MEMORYHUB_LANGUAGE": "", "LC_ALL": "", "LC_MESSAGES": "", "LANG": "zh_CN.UTF-8", "PYTHONUTF8": "1"}
+
+
+def test_help_is_in_the_language_of_the_terminal():
+    assert "  approve    批准提案。" in command("--help", **CHINESE).stdout
+    assert "输出智能体的确切提示词。" in command("prompt", "--help", **CHINESE).stdout
+    assert "Print the exact prompt of an agent." in command("prompt", "--help").stdout
+
+
+def test_commands_without_a_database_speak_it_too(tmp_path):
+    (tmp_path / "CLAUDE.md").write_text("@AGENTS.md\n@docs/style.md\n")
+    found = command("check", str(tmp_path), **CHINESE).stdout
+    assert ": missing_import: " in found and "指向不存在的文件" in found
+    as_json = command("check", "--json", str(tmp_path), **CHINESE).stdout
+    assert {one["message"] for one in json.loads(as_json)["findings"]} == {
+        one["message"] for one in json.loads(command("check", "--json", str(tmp_path)).stdout)["findings"]
+    }
+
+
+def test_refusals_are_in_the_language_of_the_terminal(tmp_path):
+    refused = command("up", str(tmp_path / "none"), MEMORYHUB_DATA_DIR=str(tmp_path / "data"), **CHINESE)
+    assert refused.returncode == 1
+    assert refused.stderr.strip() == f"文件夹 {tmp_path / 'none'} 不存在：请创建它，或指定另一个。"
+
+
+def test_the_setting_wins_over_the_terminal():
+    assert "approve    Approve a proposal." in command("--help", **{**CHINESE, "MEMORYHUB_LANGUAGE": "en"}).stdout
+    assert clean()["MEMORYHUB_LANGUAGE"] == "en"  # tests do not depend on whose terminal they run in
