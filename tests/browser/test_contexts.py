@@ -114,7 +114,7 @@ def test_an_entry_of_own_memory_is_edited(shop, space, sign_in_as):
     expect(page.get_by_text("214 of 200 lines")).to_be_visible()
     picture(page, "entries")
     row = page.locator("#e3")
-    row.get_by_text("Edit").click()
+    row.locator("summary", has_text="Edit").click()
     row.get_by_role("textbox").fill("[Note 2](note2.md) — what the agent got wrong")
     row.get_by_role("button", name="Save entry").click()
     expect(page.locator("#e3 pre").get_by_text("what the agent got wrong")).to_be_visible()

@@ -69,7 +69,7 @@ def test_an_agent_is_connected_gets_a_token_and_calls(sign_in_as):
     page.get_by_role("button", name="Create agent").click()
     expect(page.get_by_role("heading", name="Connect forge")).to_be_visible()
     page.goto("/s/ledger/agents/forge/")
-    tokens = page.get_by_role("region", name="Tokens")
+    tokens = page.get_by_role("region", name="API tokens")
     tokens.get_by_text("New token").click()
     tokens.get_by_label("Label").fill("laptop")
     tokens.get_by_text("Prompt", exact=True).click()
@@ -78,7 +78,7 @@ def test_an_agent_is_connected_gets_a_token_and_calls(sign_in_as):
     answer = page.request.get("/api/v1/me", headers={"Authorization": f"Bearer {secret}"})
     assert answer.json()["scopes"] == ["prompt"]
     page.get_by_role("link", name="Open forge").click()
-    used = page.get_by_role("region", name="Tokens").get_by_role("listitem").filter(has_text="laptop")
+    used = page.get_by_role("region", name="API tokens").get_by_role("listitem").filter(has_text="laptop")
     expect(used.get_by_text("used just now from")).to_be_visible()
     expect(page.get_by_text(secret)).to_have_count(0)
     used.get_by_role("button", name="Revoke").click()

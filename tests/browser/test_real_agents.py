@@ -117,7 +117,7 @@ def test_found_seen_edited_and_held(home, page):
     page.goto("/s/laptop/contexts/memory/")
     page.get_by_role("link", name="MEMORY.md").first.click()
     row = page.locator("#e1")
-    row.get_by_text("Edit").click()
+    row.locator("summary", has_text="Edit").click()
     row.get_by_role("textbox").fill("[Tests](tests.md) — all of them, on a machine without network, before each push")
     row.get_by_role("button", name="Save entry").click()
     expect(page.locator("#e1 pre").get_by_text("without network")).to_be_visible()

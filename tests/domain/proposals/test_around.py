@@ -216,7 +216,9 @@ def test_only_owners_manage_webhooks(space, rk):
 def test_the_digest_tells_reviewers_what_waits(space, forge, rk):
     ask(space, forge, reason="Call it uno")
     space = spaces.change_settings(space, HUB, {"digest": "0"})
-    daily_mail.send_daily_mails(Job(space_id=space.pk), lambda done, total: None)
+    daily_mail.send_daily_mails(
+        Job.objects.create(space_id=space.pk, kind=daily_mail.DAILY_MAIL_JOB), lambda done, total: None
+    )
     (letter,) = mail.outbox
     assert letter.to == ["rk@example.org"]
     assert "1 proposal waits" in letter.subject
@@ -225,7 +227,9 @@ def test_the_digest_tells_reviewers_what_waits(space, forge, rk):
         f"Decide on them at /s/{space.slug}/proposals/ of your hub\nNothing is approved automatically."
     )
     proposals.reject(space, rk, 1, note="no")
-    daily_mail.send_daily_mails(Job(space_id=space.pk), lambda done, total: None)
+    daily_mail.send_daily_mails(
+        Job.objects.create(space_id=space.pk, kind=daily_mail.DAILY_MAIL_JOB), lambda done, total: None
+    )
     assert len(mail.outbox) == 1
 
 
@@ -238,7 +242,9 @@ def test_the_digest_says_what_ends_soon_first_what_was_found_and_where_to_decide
     proposals.propose(space, forge, kind="write", path="/memories/z.md", content="a\u200bb\n".encode(), reason="Hides")
     proposals.propose(space, forge, kind="delete", path=PATH, reason="Nobody reads it")
     Proposal.objects.filter(number=daily_mail.MAX_LISTED + 1).update(expires_at=timezone.now() + timedelta(hours=20))
-    daily_mail.send_daily_mails(Job(space_id=space.pk), lambda done, total: None)
+    daily_mail.send_daily_mails(
+        Job.objects.create(space_id=space.pk, kind=daily_mail.DAILY_MAIL_JOB), lambda done, total: None
+    )
     lines = mail.outbox[0].body.split("\n")
     assert f"ChangeRequest {daily_mail.MAX_LISTED}" in lines[2] and "ends " in lines[4]
     assert "       writes /memories/z.md, found: hidden" in lines and f"       deletes {PATH}" in lines
