@@ -14,8 +14,8 @@ from memoryhub.domain import accounts
 from memoryhub.management import terminal
 from memoryhub.models import HUB, ActivityLine, RecordState
 from memoryhub.templatetags.activity import ending
-from memoryhub.templatetags.layers import record_state_words
 from memoryhub.templatetags.hidden_characters import drawn_html
+from memoryhub.templatetags.layers import record_state_words
 from memoryhub.text import catalogue, markdown
 
 CHINESE = {"Accept-Language": "zh-CN,zh;q=0.9,en;q=0.8"}
