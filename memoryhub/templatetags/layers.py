@@ -34,10 +34,6 @@ LAYERS = {
     "files": gettext_lazy("files"), "quarantine": gettext_lazy("quarantine"), "working": gettext_lazy("working"),
     "longterm": gettext_lazy("long-term"), "proposals": gettext_lazy("proposals"), "activity": gettext_lazy("activity"),
 }  # fmt: skip
-RECORD_STATES = {
-    "held": gettext_lazy("held"), "admitted": gettext_lazy("admitted"), "promoted": gettext_lazy("promoted"),
-    "discarded": gettext_lazy("discarded"),
-}  # fmt: skip
 
 
 def finding_ranges(findings: Iterable[dict[str, Any]], end: int) -> list[tuple[int, int, str]]:
@@ -342,5 +338,5 @@ def record_state_words(state: Any) -> str:
 @register.filter
 def held_words(state: Any) -> str:
     """The state of a record; for a held one also the finding that holds it."""
-    said = str(RECORD_STATES.get(state.state, state.state))
+    said = translated(state.state)
     return f"{said}: {code_name(state.reason)}" if state.state == "held" and state.reason else said

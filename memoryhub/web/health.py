@@ -18,12 +18,15 @@ from memoryhub.server import disk_full
 from memoryhub.server.migrate import pending_migrations
 from memoryhub.web.access import View, public
 
-FULL = {"status": "the disk of the database is full"}
 # Headers that proxies add, beside any X-Forwarded-….
 FORWARDED = {
     "HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP", "HTTP_X_CLIENT_IP", "HTTP_X_CLUSTER_CLIENT_IP", "HTTP_TRUE_CLIENT_IP",
     "HTTP_CF_CONNECTING_IP",
 }  # fmt: skip
+
+
+def disk_is_full() -> JsonResponse:
+    return JsonResponse({"status": "database disk full"}, status=503)
 
 
 def for_machines(view: View) -> View:
@@ -45,12 +48,12 @@ def readyz(request: HttpRequest) -> HttpResponse:
         is_full = disk_full.is_full()
     except (OperationalError, InterfaceError) as error:
         if is_disk_full(error):
-            return JsonResponse(FULL, status=503)
+            return disk_is_full()
         return JsonResponse({"status": "database away"}, status=503)
     if missing:
         return JsonResponse({"status": "migrations missing", "missing": len(missing)}, status=503)
     if is_full:  # prompts are served, nothing can be written
-        return JsonResponse(FULL, status=503)
+        return disk_is_full()
     return JsonResponse({"status": "ready"})
 
 

@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from memoryhub.domain import longterm, prompts, quarantine, spaces, working
 from memoryhub.errors import Conflict, HubError, Invalid
+from memoryhub.languages import translated
 from memoryhub.models import Agent, Record
-from memoryhub.templatetags import layers
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.helpers import clean_text, page_or_part, parse_number, parse_numbers
 from memoryhub.web.notices import done, refused
@@ -232,8 +232,7 @@ def undo(request: HttpRequest, pk: int) -> HttpResponse:
     state = quarantine.undo(request.space, request.actor, pk)
     done(
         request,
-        _("Record %(number)s is %(state)s again.")
-        % {"number": pk, "state": layers.RECORD_STATES.get(state.state, state.state)},
+        _("Record %(number)s is %(state)s again.") % {"number": pk, "state": translated(state.state)},
     )
     return redirect(return_url(request, pk, decided=False))
 

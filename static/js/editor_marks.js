@@ -257,7 +257,7 @@
       const box = line.querySelector(".finding-box");
       line.replaceChildren(...this.pieces(row, parts));
       const grave = line.marks.find((one) => one.high) || line.marks[0];
-      if (grave) line.append(this.flag(grave));
+      if (grave) line.append(this.flag(grave), this.says(line.marks));
       if (box && line.marks.includes(box.mark)) line.append(box);
     }
 
@@ -331,6 +331,13 @@
       if (glyph) made.append(glyph.cloneNode(true));
       made.mark = mark;
       return made;
+    }
+
+    // What was found, behind the end of the line: it takes no room, so that the lines stay where those of the field are.
+    says(marks) {
+      const items = [...new Set(marks.map((one) => one.item))];
+      const told = items.map((item) => `${item.querySelector("b").textContent.trim()}: ${item.querySelector("p").textContent.trim()}`);
+      return element("span", marks.some((one) => one.high) ? "says high" : "says", told.join(" · "));
     }
 
     // ---- the box of one finding below its line

@@ -41,7 +41,7 @@ def test_a_role_is_changed_by_choosing_it(sign_in_as, member):
     page = sign_in_as("owner")
     page.goto("/s/ledger/settings/people/")
     page.get_by_label("Role of viewer").select_option("reviewer")
-    expect(page.get_by_text("viewer is reviewer now.")).to_be_visible()
+    expect(page.get_by_text("viewer is now reviewer of this space.")).to_be_visible()
     assert Membership.objects.get(person__username="viewer").role == "reviewer"
 
 
@@ -56,7 +56,7 @@ def test_removing_somebody_asks_first(sign_in_as, member):
     assert Membership.objects.filter(person__username="viewer").exists()
     row.get_by_role("button", name="Remove").click()
     page.get_by_role("dialog").get_by_role("button", name="Remove").click()
-    expect(page.get_by_text("viewer is out")).to_be_visible()
+    expect(page.get_by_text("viewer is removed")).to_be_visible()
 
 
 def test_an_agent_is_connected_gets_a_token_and_calls(sign_in_as):

@@ -43,7 +43,7 @@ def test_from_quarantine_to_long_term_memory_and_out_again(space, record, sign_i
     page.get_by_role("button", name="Save").first.click()
     assert "revision" in page.inner_text("main").lower() and "five days" in page.inner_text("main")
     page.get_by_role("button", name="Retire").click()
-    assert "no agent finds it" in page.locator("#notices").inner_text()
+    assert "no longer find it" in page.locator("#notices").inner_text()
     page.get_by_role("button", name="Restore").click()
     assert "is restored" in page.locator("#notices").inner_text()
 

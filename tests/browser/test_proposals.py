@@ -157,7 +157,7 @@ def test_a_rejection_is_read_by_the_agent(sign_in_as, space, forge, inbox, clien
     page = sign_in_as("reviewer")
     page.goto(f"{inbox}1/")
     page.get_by_role("radio", name="too vague").check()
-    page.get_by_label("Reason in your words").fill("name the command")
+    page.get_by_label("Reason in your own words").fill("name the command")
     page.get_by_role("button", name="Reject").click()
     expect(page.get_by_text("Rejected by reviewer").first).to_be_visible()
     told = client.get("/api/v1/proposals/1", headers={"Authorization": f"Bearer {secret}"}).json()
@@ -198,7 +198,7 @@ def test_many_at_once(sign_in_as, space, forge, inbox):
     expect(page.get_by_role("heading", name="Approve 2 proposals?")).to_be_visible()
     expect(page.get_by_text("Changes 1 file")).to_be_visible()
     page.get_by_role("button", name="Approve these 2").click()
-    expect(page.get_by_text("Approved 2: 1, 2.")).to_be_visible()
+    expect(page.get_by_text("Approved 2 proposals: 1, 2.")).to_be_visible()
     assert "make test-fast" in text(space) and "from a tag" in text(space)
 
 
@@ -213,7 +213,7 @@ def test_the_inbox_by_keyboard(sign_in_as, space, forge, inbox):
     press(page, "a")
     expect(page.get_by_role("heading", name="Approve 2 proposals?")).to_be_visible()
     press(page, "a")
-    expect(page.get_by_text("Approved 2: 1, 2.")).to_be_visible()
+    expect(page.get_by_text("Approved 2 proposals: 1, 2.")).to_be_visible()
     press(page, "j", "Enter")
     expect(page).to_have_url(re.compile(r"/proposals/3/$"))
 
@@ -404,7 +404,7 @@ def test_changes_are_requested_and_stand_by_themselves(sign_in_as, space, forge,
     _, secret = accounts.create_token(space, HUB, agent=forge)
     page = sign_in_as("reviewer")
     page.goto(f"{inbox}1/")
-    page.get_by_label("Reason in your words").fill("name the tag")
+    page.get_by_label("Reason in your own words").fill("name the tag")
     page.get_by_role("button", name="Request changes").click()
     expect(page.get_by_text("Changes requested by reviewer: “name the tag”")).to_be_visible()
     expect(page.locator(".state.changes_requested")).to_have_text("Changes requested")

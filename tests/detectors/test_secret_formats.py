@@ -146,8 +146,16 @@ def test_a_random_value_behind_a_vendors_name_is_a_secret(vendor: str, shape: st
 
 @pytest.mark.parametrize(
     "text",
-    ["AKIA" + "IOSFODNN7EXAMPLE", "postgres://admin:password123@db:5432/app", "ffmpeg -af lowpass=f=3000 out.mp4", "passwords **shorter than 8", "[password hashing](https://example.com/a)", '"credential": "brave_search"',
+    ["ffmpeg -af lowpass=f=3000 out.mp4", "passwords **shorter than 8", "[password hashing](https://example.com/a)", '"credential": "brave_search"',
      "ssh -o PreferredAuthentications=password user@192.168.1.100", "credentials: oauth-2025-04-20", "sentry commit " + made(40, HEX), "std::vector<int>::iterator", "square 12345678901234567890"],
 )  # fmt: skip
 def test_what_only_looks_like_a_secret_is_left_alone(text: str) -> None:
     assert findings_of("secrets", text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["key: AKIA" + "IOSFODNN7EXAMPLE", "postgres://admin:password123@db:5432/app", "Bearer eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9." + "eyJzdWIiOiIxMjM0NTY3ODkwIn0." + made(43)],
+)  # fmt: skip
+def test_published_samples_are_taken_for_secrets(text: str) -> None:
+    assert findings_of("secrets", text)

@@ -116,7 +116,11 @@ def in_module(source: str) -> list[tuple[int, str]]:
     """Lines and literals that read like words for people and go neither through gettext nor into the catalogue as they are."""
     tree = ast.parse(source)
     names = in_python.gettext_names(tree)
-    return sorted((line, " ".join(text.split())) for line, text in bare_literals(tree, names) if like_a_sentence(text))
+    return sorted(
+        (line, " ".join(text.split()))
+        for line, text in bare_literals(tree, names)
+        if like_a_sentence(text) and in_python.is_said(text)
+    )
 
 
 def bare_literals(node: ast.AST, names: dict[str, str]) -> Iterator[tuple[int, str]]:

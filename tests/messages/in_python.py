@@ -63,7 +63,7 @@ NOT_SAID = {
     "memoryhub check", "memoryhub context", "memoryhub laptop", "noopener nofollow", "number, sha256, content",
     "people look at prompts by `assemble`", "project_doc_fallback_filenames with {name}",
     "store, directory, prefix, %(thread)s, %(selection)s", "store, directory, prefix, %(thread)s, %(selection)s, node",
-    "this next last / %(span)s", "timed out",
+    "this next last / %(span)s", "timed out", "the disk of the database is full", "ignore all", "ignore prev", "previous instruc",
     "today tomorrow yesterday tonight moment now these temporarily being",
 }  # fmt: skip
 WORD = re.compile(r"[^\W\d_]{2}")
@@ -147,7 +147,13 @@ def in_tables(tree: ast.Module) -> Iterator[str]:
 def is_said(text: str) -> bool:
     """Whether a literal that reads like words is for people; hooks answer to agents, and a judge is a model."""
     return text not in NOT_SAID and not text.startswith(
-        ("memoryhub: {path}", "memoryhub: this call", "You guard the short-term")
+        (
+            "memoryhub: {path}",
+            "memoryhub: this call",
+            "You guard the short-term",
+            "ok okay okey okie k kk",
+            "a an the and or but nor",
+        )
     )
 
 
@@ -188,7 +194,7 @@ def called(node: ast.Call) -> str:
 def of_gettext(node: ast.Call, names: dict[str, str]) -> Iterator[Message]:
     function = names.get(called(node), "")
     texts = [arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
-    if function.startswith("ngettext") and len(texts) == 2:
+    if function.startswith("ngettext") and len(texts) > 1:
         yield texts[0], texts[1]
     elif function.startswith("gettext") and texts:
         yield texts[0], ""

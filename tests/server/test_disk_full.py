@@ -75,7 +75,7 @@ def test_it_is_said_and_prompts_go_on(small_disk, cluster_once):
             assert forge.get("/prompt").status_code == 200
             assert forge.get("/prompt", params={"thread": "another"}).status_code == 200
             ready = httpx.get(f"{hub.url}/readyz")
-            assert (ready.status_code, ready.json()["status"]) == (503, "the disk of the database is full")
+            assert (ready.status_code, ready.json()["status"]) == (503, "database disk full")
             filler.unlink()
             assert soon(lambda: httpx.get(f"{hub.url}/readyz").status_code == 200)
             assert client.put("/files/memories/AGENTS.md", json={"content": "after"}).status_code == 200

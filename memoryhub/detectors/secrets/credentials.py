@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from ..patterns import Bounded, bounded
 from ..scanning import Needles, lowered, offsets_of
 from .provider_keys import Hit
-from .values import PLACEHOLDER_IN_KEY, SELF_DESCRIBING, UUID, mixes_cases
+from .values import PLACEHOLDER_IN_KEY, UUID, mixes_cases
 
 _IN_LINK = bounded(r"(?<=://)(?P<user>[^\s:/\"'`<>]{0,80}):(?P<secret>[^\s@\"'`<>]{3,200})@(?P<host>[\w.\-\[\]]+)")
 _PORT = bounded(r"\d{2,5}(?:\W|$)")
@@ -20,7 +20,6 @@ _WELL_KNOWN = frozenset([
     "localhost",
 ])  # fmt: skip
 _MAX_PATTERN = 400
-_MAX_DESCRIPTION = 14  # characters of a password that says what it is: `password123`
 
 # kind, words that the pattern needs, how far before them it may begin, the pattern
 _KINDS: tuple[tuple[str, tuple[str, ...], int, Bounded], ...] = (
@@ -129,10 +128,7 @@ def _passwords_in_links(text: str) -> Iterator[Hit]:
     while at >= 0:
         match = _IN_LINK.match(text, at + 3)
         is_example = match and (
-            match["host"] == "host"
-            or match["secret"] == match["user"]
-            or _PORT.match(match["secret"])
-            or (len(match["secret"]) <= _MAX_DESCRIPTION and SELF_DESCRIBING.fullmatch(match["secret"]))
+            match["host"] == "host" or match["secret"] == match["user"] or _PORT.match(match["secret"])
         )
         if match and not is_example and _is_secret(match["secret"]):
             yield *match.span("secret"), "connection string"

@@ -10,11 +10,11 @@ import numpy as np
 
 from memoryhub.db import statements
 from memoryhub.db.cache import Cache
-from memoryhub.detectors.cjk import CJK
 from memoryhub.domain import retrieval
 from memoryhub.domain.longterm import entries, projection
 from memoryhub.embedders import Embedder, EmbedderUnavailable
 from memoryhub.models import Space
+from memoryhub.text import telling
 
 MAX_ENTRIES = 800
 WIDTH, HEIGHT = 560, 384
@@ -141,7 +141,7 @@ class Survey:
     entries: list[Shown]
     places: np.ndarray
     twins: list[list[int]]
-    words: list[list[str]]
+    phrases: list[dict[str, str]]
     picture: projection.Picture | None = None
 
 
@@ -188,17 +188,11 @@ def _survey(space_id: int, embedded_by: str, same_from: float) -> Survey:
     together = np.stack([vectors[pk] for pk in found])
     lengths = np.linalg.norm(together, axis=1, keepdims=True)
     together /= np.where(lengths > 0, lengths, 1)
-    words = [_naming_words(one.content) for one in found.values()]
+    phrases = [telling.phrases(one.content) for one in found.values()]
     picture = projection.picture(together)
     return Survey(
-        list(found.values()), picture.places(together), projection.groups(together, same_from), words, picture
+        list(found.values()), picture.places(together), projection.groups(together, same_from), phrases, picture
     )
-
-
-def _naming_words(text: str) -> list[str]:
-    """The words of an entry's beginning that may name a part of the map."""
-    least = 2 if CJK.search(text) else 4
-    return [word for word in retrieval.split_words(text) if len(word) >= least and not word.isdigit()]
 
 
 def _draw_part(ground: Survey, part: str, due: set[int], newcomers: Sequence[Newcomer] = ()) -> Map:
@@ -234,7 +228,7 @@ def _draw_part(ground: Survey, part: str, due: set[int], newcomers: Sequence[New
 def _regions(ground: Survey, box: projection.Box) -> tuple[projection.Region, ...]:
     """What the parts of a part are called, which costs as much as all else that is drawn of it; stale with the survey alone."""
     inside = [int(at) for at in np.flatnonzero(projection.within(ground.places, box))]
-    return tuple(projection.regions(ground.places[inside], [ground.words[at] for at in inside]))
+    return tuple(projection.regions(ground.places[inside], [ground.phrases[at] for at in inside]))
 
 
 def _place_newcomers(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+from memoryhub.text import telling
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +85,20 @@ def within(places: np.ndarray, box: Box) -> np.ndarray:
     return np.all((places >= np.array(box[:2]) - 1e-9) & (places <= np.array(box[2:]) + 1e-9), axis=1)
 
 
-def regions(places: np.ndarray, words: Sequence[Sequence[str]], most: int = 7) -> list[Region]:
-    """Points that lie together, each group called by the words that it has and the others have not."""
+def regions(places: np.ndarray, phrases: Sequence[Mapping[str, str]], most: int = 7) -> list[Region]:
+    """Points that lie together, each group called by its most telling phrase; groups that no phrase tells apart have no name."""
     count = min(most, len(places) // 5)
     if count < 2:
         return []
     member_of = together(places, count)
-    everywhere = Counter(word for one in words for word in set(one))
-    found = []
+    everywhere = Counter(key for one in phrases for key in one)
+    found: list[Region] = []
     for number in range(count):
         members = np.flatnonzero(member_of == number)
-        name = telling([words[int(at)] for at in members], everywhere, len(words)) if len(members) > 2 else ""
-        if name:
+        name = ""
+        if len(members) > 2:
+            name = telling.most_telling([phrases[int(at)] for at in members], everywhere, len(phrases))
+        if name and name not in {one.name for one in found}:
             mine = places[members]
             middle, low, high = float(np.median(mine[:, 0])), float(mine[:, 1].min()), float(mine[:, 1].max())
             found.append(Region(name, tuple(int(at) for at in members), middle, low, high, around(mine)))
@@ -116,19 +119,6 @@ def together(places: np.ndarray, count: int, rounds: int = 12) -> np.ndarray:
             [places[nearest == at].mean(axis=0) if (nearest == at).any() else middle[at] for at in range(count)]
         )
     return nearest
-
-
-def telling(mine: Sequence[Sequence[str]], everywhere: Counter[str], size: int) -> str:
-    """The two words that say best what some texts are about, beside all others; of equals what stands first."""
-    here = Counter(word for one in mine for word in set(one))
-    weights = {
-        word: count / len(mine) * math.log(1 + size / everywhere[word])
-        for word, count in here.items()
-        if count > 1 and everywhere[word] <= max(3, size // 2)
-    }
-    first = {word: at for one in reversed(mine) for at, word in reversed(list(enumerate(one)))}
-    best = sorted(weights, key=lambda word: (-round(weights[word], 3), first[word], word))[:2]
-    return ", ".join(best)
 
 
 def around(places: np.ndarray, room: float = 0.02) -> Box:
