@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from django.utils.translation import gettext_noop as _
+
 from memoryhub.detectors import Finding
 from memoryhub.domain import files
 from memoryhub.domain.proposals import findings
@@ -38,8 +40,8 @@ class ChangeKind:
 
     wants = "edit"  # as an agent wants to do it: "forge wants to edit AGENTS.md"
     heading = "The text"
-    approve_label = "Approve"
-    without_prompts = "In no agent's prompt; agents see it when they read the file."
+    approve_label = _("Approve")
+    without_prompts = _("In no agent's prompt; agents see it when they read the file.")
     revision_kind = "edit"
     has_file = True  # it changes a file
     changes = "file"  # or entry, of long-term memory, or template
@@ -241,8 +243,8 @@ class Delete(ChangeKind):
     """The file goes; not where it changed since the agent asked."""
 
     wants = "delete"
-    approve_label = "Approve the deletion"
-    without_prompts = "In no agent's prompt; agents no longer find the file."
+    approve_label = _("Approve the deletion")
+    without_prompts = _("In no agent's prompt; agents no longer find the file.")
     is_editable = False
     adds_words = False
     removes_file = True
@@ -267,7 +269,7 @@ class Move(ChangeKind):
 
     wants = "move"
     heading = "The move"
-    without_prompts = "In no agent's prompt; agents find the file under its new name alone."
+    without_prompts = _("In no agent's prompt; agents find the file under its new name alone.")
     has_text = False
     is_editable = False
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext_noop as _
+
 from memoryhub.domain import files, longterm, quarantine
 from memoryhub.domain.proposals.kinds.file_changes import ChangeKind, Settlement
 from memoryhub.domain.proposals.state import Parents, parent_of
@@ -14,8 +16,8 @@ class Promotion(ChangeKind):
 
     wants = "promote to"
     heading = "What would be kept"
-    approve_label = "Promote"
-    without_prompts = "Recalled by agents whose question it fits."
+    approve_label = _("Promote")
+    without_prompts = _("Recalled by agents whose question it fits.")
     has_file = False
     changes = "entry"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext_noop as _
+
 from memoryhub import dialects
 from memoryhub.detectors import Finding
 from memoryhub.domain import files, prompts
@@ -21,8 +23,8 @@ class Template(ChangeKind):
 
     wants = "use"
     heading = "The template"
-    approve_label = "Approve the template"
-    without_prompts = "Read by no prompt: this agent does not ask for a prompt in this form."
+    approve_label = _("Approve the template")
+    without_prompts = _("Read by no prompt: this agent does not ask for a prompt in this form.")
     has_file = False
     changes = "template"
     is_editable = False  # the client has this text, whatever words a reviewer would prefer
