@@ -7,6 +7,7 @@ from typing import Any
 from django import template
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
 
 from memoryhub.languages import translated
 from memoryhub.templatetags.hub import actor_glyph, clock
@@ -35,6 +36,8 @@ def actor_of(line: Any) -> str:
 @register.filter
 def ending(line: Any) -> str:
     """What follows the thing of a line, in the language of the page."""
+    if line.adds.startswith("; "):
+        return _("; ") + translated(line.adds.removeprefix("; "))
     return translated(line.adds) if line.ending == line.adds else f" {translated(line.adds)}"
 
 

@@ -330,7 +330,7 @@ def chunk_words(piece: Any, before: int) -> str:
 def record_state_words(state: Any) -> str:
     """Who set the state of a record, and why."""
     by_hub = state.actor_kind == "hub"
-    reason = code_name(state.reason) if by_hub else state.reason
+    reason = code_name(state.reason)  # of a person often one of the reasons that the page offers
     words = gettext("by the gate") if by_hub else gettext("by %(name)s") % {"name": state.actor_name}
     return f"{words}: {reason}" if reason else words
 

@@ -48,9 +48,10 @@ SILENT = (
     "domain/retrieval/in_memory/", "domain/retrieval/views.py", "domain/retrieval/in_database.py", "domain/retrieval/vector_index.py",
 )  # fmt: skip
 # Tables at the top level of a module whose words are too short to be told by their look.
-TABLES = {"QUICK_REASONS", "TITLES", "STATE_WORDS", "STATES"}
+TABLES = {"QUICK_REASONS", "TITLES", "STATE_WORDS", "STATES", "LINK_TIME_NAMES"}
 # Literals of speaking rooms that only look like words for people: of prompts, paths, patterns, other programs.
 NOT_SAID = {
+    "ignore all", "ignore prev", "previous instruc",
     "to be added", "Bearer %(access_token)s",
     "memoryhub hook", "memoryhub hook: %(name)s: %(error)s", "taken for the sake of its siblings",
     "(Long-term memory was searched by words alone: the embedder is away.)", "(No memory loaded)", ".s.PGSQL.%(port)s.lock",
@@ -77,7 +78,7 @@ STORED_BEFORE = (
 # Codes that pages show as they are, in the language of the page: kinds of findings and changes, states, roles, places.
 CODES_SHOWN = (
     "secrets", "hidden", "injection", "coherence", "risky_advice", "duplicate", "feedback", "reads_only", "transient", "vague", "cost",
-    "judge",
+    "judge", "logged",
     "edits", "writes", "adds to", "deletes", "moves", "changes", "creates", "promotes", "promotes to", "wants to use",
     "pending", "approved", "rejected", "withdrawn", "outdated", "expired", "changes_requested", "held", "admitted", "discarded", "promoted",
     "edit", "write", "add to", "delete", "move", "promote to", "use", "edited", "created", "changed", "deleted", "moved", "restored",

@@ -12,8 +12,10 @@ from django.utils import translation
 from memoryhub import languages, settings
 from memoryhub.domain import accounts
 from memoryhub.management import terminal
-from memoryhub.models import HUB
+from memoryhub.models import HUB, ActivityLine, RecordState
+from memoryhub.templatetags.activity import ending
 from memoryhub.templatetags.hidden_characters import drawn_html
+from memoryhub.templatetags.layers import record_state_words
 from memoryhub.text import catalogue, markdown
 
 CHINESE = {"Accept-Language": "zh-CN,zh;q=0.9,en;q=0.8"}
@@ -180,6 +182,23 @@ def sentences(monkeypatch):
 )
 def test_a_sentence_is_found_by_its_pattern(sentences, english, chinese):
     assert languages.translated(english) == chinese
+
+
+@pytest.mark.parametrize(
+    ("adds", "shown"),
+    [("; the gate admitted it", "；入口过滤准许了它"), ("; what an agent wrote", "；what an agent wrote")],
+)
+def test_what_a_line_of_activity_adds_follows_in_the_language(adds, shown):
+    with translation.override("zh-hans"):
+        assert ending(ActivityLine(adds=adds)) == shown
+    assert ending(ActivityLine(adds=adds)) == adds
+
+
+def test_a_reason_that_the_page_offers_is_translated():
+    with translation.override("zh-hans"):
+        assert record_state_words(RecordState(actor_kind="person", actor_name="rk", reason="Injection")).endswith(
+            "注入"
+        )
 
 
 def test_english_stays_as_it_is():

@@ -215,10 +215,19 @@ def test_a_conflict_shows_both_texts_and_is_resolved_by_hand(house, forge, as_ro
     client = as_role("reviewer")
     page = client.get(at(house, "detail", 1))
     assert "It no longer applies" in page.content.decode() and "Both texts" in page.content.decode()
+    assert "In no agent" not in page.content.decode()  # what it would do to prompts is known once it is resolved
     page = client.get(at(house, "detail", 1), {"edit": "1"})
     answer = client.post(at(house, "approve", 1), {**form_of(page), "do": "edited", "content": "- settled\n"})
     assert answer.status_code == 303
     assert files.read(house.space, PATH).content == b"- settled\n"
+
+
+def test_a_conflict_names_what_was_found_in_the_proposed_text(house, forge, as_role):
+    ask(house, forge, TEXT.replace("pytest -q", "ver\u200bify"))
+    files.write(house.space, HUB, PATH, TEXT.replace("pytest -q", "tox").encode())
+    page = as_role("reviewer").get(at(house, "detail", 1)).content.decode()
+    conflict = page.partition("Both texts")[2].partition("</header>")[0]
+    assert 'class="tag bad"' in conflict and "1 hidden" in " ".join(conflict.split())
 
 
 def test_grave_findings_ask_for_a_tick(house, forge, as_role):
