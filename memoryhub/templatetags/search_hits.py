@@ -20,7 +20,7 @@ def hit_title(hit: Hit) -> str:
     if hit.layer == "proposals":
         subject, _comma, state = hit.title.rpartition(", ")
         number, _blank, thing = subject.partition(" ")
-        return f"{number} {translated(thing)}{_(', ')}{translated(state)}"
+        return _("%(subject)s, %(state)s") % {"subject": f"{number} {translated(thing)}", "state": translated(state)}
     if hit.layer == "quarantine":
         kind, _in, session = hit.title.partition(" in ")
         return _("%(kind)s in %(session)s") % {"kind": NODE_KINDS.get(kind, kind), "session": session}
