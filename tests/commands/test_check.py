@@ -108,3 +108,14 @@ def test_it_needs_neither_django_nor_numpy(tmp_path):
     run = "import sys; from memoryhub.__main__ import run; run(sys.argv[1:]); print(*{'django', 'numpy'} & {*sys.modules})"
     done = subprocess.run([sys.executable, "-c", run, "check", folder], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout == "No findings.\n\n", done.stderr
+
+
+def test_it_compiles_the_patterns_that_it_needs_alone(tmp_path):
+    folder = written(tmp_path, SOUND)
+    run = (
+        "import sys; from memoryhub.__main__ import run; run(sys.argv[1:]); from memoryhub.detectors import patterns; "
+        "every = [one for one in patterns.EVERY if isinstance(one, patterns.Bounded)]; "
+        "print(len(every) > 300, sum('_compiled' in vars(one) for one in every) < 60)"
+    )
+    done = subprocess.run([sys.executable, "-c", run, "check", folder], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == "No findings.\nTrue True\n", done.stderr
