@@ -31,6 +31,7 @@ def space():
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "a.md").write_text("one\n")
+    os.utime(tmp_path / "a.md", (1, 1))  # of a file that was just written no mark is noted
     return tmp_path
 
 
