@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from django.db import connection
+from django.db import DatabaseError, connection
+from django.db.backends.utils import CursorWrapper
 
 FIRST_ROWS = {"django_migrations", "django_content_type", "auth_permission"}  # what migrating puts in
 TABLES = """
@@ -27,8 +28,17 @@ def empty_database() -> None:
     with connection.cursor() as cursor:
         cursor.execute(_filled())
         filled = cursor.fetchall()
-        if filled:
-            cursor.execute(";".join(["BEGIN", *(_emptied(*one) for one in filled), "COMMIT"]))
+        if filled:  # TRUNCATE first: it is refused once rows that others refer to are deleted in this transaction
+            filled.sort(key=lambda one: not one[1])
+            _in_one_transaction(cursor, ";".join(_emptied(*one) for one in filled))
+
+
+def _in_one_transaction(cursor: CursorWrapper, statements: str) -> None:
+    try:
+        cursor.execute(f"BEGIN; {statements}; COMMIT")
+    except DatabaseError:
+        cursor.execute("ROLLBACK")  # else every later test of this process fails too
+        raise
 
 
 @cache
