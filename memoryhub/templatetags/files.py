@@ -122,8 +122,8 @@ class AgeScale:
     newest: datetime
 
     def step(self, moment: datetime) -> int:
-        whole = (self.newest - self.oldest).total_seconds()
-        return AGE_STEPS if whole <= 0 else 1 + int((AGE_STEPS - 1) * (moment - self.oldest).total_seconds() / whole)
+        whole = self.newest - self.oldest
+        return 1 + int((AGE_STEPS - 1) * ((moment - self.oldest) / whole)) if whole else AGE_STEPS
 
 
 def _blame_row(slug: str, where: str, one: Any, age: int, *, is_first: bool) -> str:

@@ -55,6 +55,7 @@
     const first = Number(list.querySelector("[data-place]").dataset.place);
     button.value = first + to;
     moved = row.querySelector(".drag").id;
+    window.htmx?.process(list.closest("form"));  // a list that was just swapped in: a click would load the whole page
     button.click();
   }
   // A list that is saved as a whole: its rows change places, and the numbers in them follow.

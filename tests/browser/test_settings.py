@@ -54,6 +54,7 @@ def test_the_tester_answers_while_one_types(shop, sign_in_as):
 def test_sources_are_ordered_by_buttons_keys_and_dragging(shop, sign_in_as):
     page = sign_in_as("owner")
     page.goto(PAGE)
+    loaded = page.evaluate("performance.timeOrigin")
     page.get_by_role("button", name="Move /memories/c.md up").click()
     expect(page.locator("#sources .sortable .grow > .mono").nth(1)).to_have_text("/memories/c.md")
     assert sources(shop) == ["AGENTS.md", "c.md", "b.md"]
@@ -65,6 +66,7 @@ def test_sources_are_ordered_by_buttons_keys_and_dragging(shop, sign_in_as):
     page.keyboard.press("ArrowUp")
     expect(page.locator("#sources .sortable .grow > .mono").first).to_have_text("/memories/b.md")
     assert sources(shop) == ["b.md", "AGENTS.md", "c.md"]
+    assert page.evaluate("performance.timeOrigin") == loaded  # in place, however quickly the keys follow
     page.locator("#sources .drag").first.drag_to(page.locator("#sources .sortable > li").nth(2))
     expect(page.locator("#sources .sortable .grow > .mono").nth(2)).to_have_text("/memories/b.md")
     assert sources(shop) == ["AGENTS.md", "c.md", "b.md"]
