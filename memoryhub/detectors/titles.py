@@ -5,3 +5,5 @@ TITLES = {
     "risky_advice": "needs attention", "duplicate": "duplicate", "feedback": "from memory", "reads_only": "retrieval output", "transient": "transient",
     "vague": "vague", "cost": "too costly to check", "judge": "waits for the judge",
 }  # fmt: skip
+# Among others in a list, where a comma ends each.
+IN_LISTS = TITLES | {"secrets": "removed secret"}

@@ -23,6 +23,7 @@ MAX_FOLDERS = 50_000
 MAX_COUNTED = 20_000  # names below folders that are left out, over all of them
 MAX_IN_ONE = 10_000
 MAX_LOOKED_AT = 500  # entries of a folder that may hold nothing for the hub
+KINDS_OF_FILES = {"no_document", "not_included", "links", "odd_names", "too_many"}  # their groups have no file's name
 LINKS = LeftOut("links", "Links are not followed", "links", fixed=True)
 ODD = LeftOut("unusable names", "No path can have such a name", "odd_names", fixed=True)
 
@@ -179,8 +180,12 @@ class Group:
 
     @property
     def says(self) -> str:
-        """Its name, and how many files it is where that is not one."""
-        return self.name if self.count == 1 else f"{self.name} {self.count}{'+' if self.is_more else ''}"
+        """Its name, and how many files it is; of one file that has this name itself the name alone."""
+        return (
+            self.name
+            if self.count == 1 and self.code not in KINDS_OF_FILES
+            else f"{self.name} {self.count}{'+' if self.is_more else ''}"
+        )
 
 
 @dataclass

@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from memoryhub.languages import translated
-from memoryhub.templatetags.hub import actor_glyph, clock
+from memoryhub.templatetags.hub import actor_glyph, actor_name, clock
 
 register = template.Library()
 
@@ -30,7 +30,7 @@ def log_line(context: dict[str, Any], line: Any) -> SafeString:
 
 def actor_of(line: Any) -> str:
     """Who did it: a name, or what is none."""
-    return line.actor_name if line.actor_kind in ("person", "agent") else translated(line.actor_name)
+    return actor_name(line.actor_kind, line.actor_name)
 
 
 @register.filter
@@ -38,6 +38,10 @@ def ending(line: Any) -> str:
     """What follows the thing of a line, in the language of the page."""
     if line.adds.startswith("; "):
         return _("; ") + translated(line.adds.removeprefix("; "))
+    if line.adds.startswith(": “") and line.adds.endswith("”"):  # a person's reason, often one that a page offered
+        return f"{_(': ')}“{translated(line.adds[3:-1])}”"
+    if line.adds.startswith(": "):
+        return _(": ") + translated(line.adds.removeprefix(": "))
     return translated(line.adds) if line.ending == line.adds else f" {translated(line.adds)}"
 
 

@@ -14,7 +14,7 @@ from memoryhub.domain.files import FolderEntry
 from memoryhub.languages import translated
 from memoryhub.models import Revision
 from memoryhub.templatetags.files import kind_words, page_address
-from memoryhub.templatetags.hub import actor_glyph, agent_badge, g
+from memoryhub.templatetags.hub import actor_glyph, actor_name, agent_badge, g
 
 register = template.Library()
 BADGES = 6
@@ -70,7 +70,7 @@ def change_words(context: dict[str, Any], revision: Revision) -> SafeString:
 
 def author(revision: Revision, *, strong: bool = False) -> SafeString:
     """Who wrote a revision: an agent with its badge, the author in git where the disk has one, others with their glyph."""
-    name = revision.git_author or revision.actor_name
+    name = revision.git_author or actor_name(revision.actor_kind, revision.actor_name)
     sign = agent_badge(name) if revision.actor_kind == "agent" else actor_glyph(revision.actor_kind)
     shown = format_html('<b class="strong">{}</b>', name) if strong else name
     return format_html('<span class="who">{}{}</span>', sign, shown)

@@ -29,7 +29,7 @@ from memoryhub.templatetags.hidden_characters import (
     marked_line_html,
     unchanged_lines,
 )
-from memoryhub.templatetags.hub import actor_glyph, ago, g
+from memoryhub.templatetags.hub import actor_glyph, actor_name, ago, g
 from memoryhub.text import highlight
 
 register = template.Library()
@@ -141,7 +141,7 @@ def _blame_row(slug: str, where: str, one: Any, age: int, *, is_first: bool) -> 
 def _author(slug: str, where: str, line: Any) -> str:
     """The author of a line: a link to the proposal if there is one, else to the revision; when, who approved it, and the file
     before it."""
-    revision = line.revision
+    revision, name = line.revision, actor_name(line.author.kind, line.author.name)
     if revision.proposal:
         leads_to = f"/s/{slug}/proposals/{revision.proposal}/"
         words = f"#{revision.proposal} {translated(revision.reason) or gettext('proposal')}"
@@ -151,7 +151,7 @@ def _author(slug: str, where: str, line: Any) -> str:
             translated(revision.reason) or kind_words(revision.kind),
         )
     return (
-        f'<span class="blamed">{actor_glyph(line.author.kind)}<b class="strong">{escape(line.author.name)}</b>'
+        f'<span class="blamed">{actor_glyph(line.author.kind)}<b class="strong">{escape(name)}</b>'
         f'<a class="clip" href="{escape(leads_to)}">{escape(words)}</a>'
         f'<span class="dim">r{revision.number}, {date(localtime(revision.created_at), gettext("M j"))}'
         f'<span class="sr">{escape(_approved(line))}</span></span>{_before(slug, where, revision)}</span>'

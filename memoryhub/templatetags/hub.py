@@ -66,7 +66,19 @@ def who(kind: str, name: str) -> SafeString:
     """The glyph and the name of an actor; of an agent its badge and name."""
     if kind == "agent":
         return format_html('<span class="who">{}{}</span>', agent_badge(name, str(ACTOR_WORDS[kind])), name)
-    return format_html('<span class="who">{}{}</span>', actor_glyph(kind), name)
+    return format_html('<span class="who">{}{}</span>', actor_glyph(kind), actor_name(kind, name))
+
+
+@register.filter
+def listed_words(text: str) -> str:
+    """Words of the hub with commas between them, each in the language of the page."""
+    return _(", ").join(languages.translated(one) for one in text.split(", "))
+
+
+@register.simple_tag
+def actor_name(kind: str, name: str) -> str:
+    """A person's or an agent's own name; the disk and the hub in the language of the page."""
+    return name if kind in ("person", "agent") else languages.translated(name)
 
 
 # Up to how many seconds a unit is used, how many it has, and how it is written.

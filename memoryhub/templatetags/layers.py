@@ -332,11 +332,11 @@ def record_state_words(state: Any) -> str:
     by_hub = state.actor_kind == "hub"
     reason = code_name(state.reason)  # of a person often one of the reasons that the page offers
     words = gettext("by the gate") if by_hub else gettext("by %(name)s") % {"name": state.actor_name}
-    return f"{words}: {reason}" if reason else words
+    return f"{words}{gettext(': ')}{reason}" if reason else words
 
 
 @register.filter
 def held_words(state: Any) -> str:
     """The state of a record; for a held one also the finding that holds it."""
     said = translated(state.state)
-    return f"{said}: {code_name(state.reason)}" if state.state == "held" and state.reason else said
+    return f"{said}{gettext(': ')}{code_name(state.reason)}" if state.state == "held" and state.reason else said

@@ -45,9 +45,9 @@ def short(day: date) -> str:
 
 @register.simple_tag
 def sparkline(sizes: Mapping[int, Sequence[SizeOfDay]], agent: Agent) -> SafeString:
-    """An agent's prompt size over the last 30 days, with a mark on each day on which its text changed."""
+    """An agent's prompt size over the last 30 days, with a mark on each day on which its text changed; nothing of a single day."""
     days = sizes.get(agent.pk, ())
-    if not days:
+    if len(days) < 2:
         return mark_safe("")
     today, most = timezone.localdate(), max(one.tokens for one in days) or 1
 
@@ -56,11 +56,11 @@ def sparkline(sizes: Mapping[int, Sequence[SizeOfDay]], agent: Agent) -> SafeStr
         return round(4 + at * (WIDTH - 8) / (DAYS - 1), 1), round(HEIGHT - 4 - one.tokens / most * (HEIGHT - 8), 1)
 
     (x, y), *others = [place(one) for one in days]
-    path = f"M{x} {y}" + "".join(f"H{right}V{up}" for right, up in others) + (f"H{x + 0.1}" if not others else "")
+    path = f"M{x} {y}" + "".join(f"H{right}V{up}" for right, up in others)
     last = format_html('<circle class="end" cx="{}" cy="{}" r="2"/>', *place(days[-1]))
     marks = format_html_join(
         "", '<circle cx="{}" cy="{}" r="2.5"><title>{}</title></circle>',
-        ((*place(one), f"{short(one.day)}: {tokens_words(one.tokens)}") for one in days if one.is_change),
+        ((*place(one), f"{short(one.day)}{_(': ')}{tokens_words(one.tokens)}") for one in days if one.is_change),
     )  # fmt: skip
     return format_html(
         '<svg class="spark" role="img" aria-label="{}" viewBox="0 0 {} {}"><path d="{}"/>{}{}</svg>',
@@ -103,8 +103,12 @@ def day_bars(daily: Daily, picture: str) -> SafeString:
                 parts.append(format_html('<rect class="{}" x="{}" y="{}" width="{}" height="{}"/>', *box))
                 said.append(f"{thousands(row[at])} {name}")
         if parts:
-            drawn.append(format_html("<g><title>{}: {}</title>{}</g>", short(day), ", ".join(said), join_pieces(parts)))
-    words = ", ".join(f"{thousands(sum(row))} {name}" for _css, name, row in rows) or _("none")
+            drawn.append(
+                format_html(
+                    "<g><title>{}{}{}</title>{}</g>", short(day), _(": "), _(", ").join(said), join_pieces(parts)
+                )
+            )
+    words = _(", ").join(f"{thousands(sum(row))} {name}" for _css, name, row in rows) or _("none")
     wide = len(daily.days) * BAR
     return format_html(
         '<svg class="day-bars" role="img" aria-label="{}" viewBox="0 0 {} {}" preserveAspectRatio="none">'
@@ -142,8 +146,8 @@ def day_words(day: Any) -> str:
         "decision": lambda n: ngettext("%(n)s decision", "%(n)s decisions", n),
         "change": lambda n: ngettext("%(n)s change", "%(n)s changes", n),
     }
-    said = ", ".join(names[kind](n) % {"n": n} for kind, n in counts if n)
-    return f"{short(day.day)}: {said}"
+    said = _(", ").join(names[kind](n) % {"n": n} for kind, n in counts if n)
+    return f"{short(day.day)}{_(': ')}{said}"
 
 
 @register.simple_tag

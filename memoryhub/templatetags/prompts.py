@@ -195,14 +195,22 @@ def delivered_words(delivery: Any) -> SafeString:
 # ---- what changed a prompt
 
 
+@register.filter
+def moment_words(moment: Any) -> str:
+    """What happened at a moment, to which file."""
+    if not moment.path:
+        return translated(moment.says)
+    return f"{moment.path}{_(': ')}{translated(moment.says.removeprefix(f'{moment.path}: '))}"
+
+
 @register.simple_tag
 def cause_words(slug: str, cause: Any) -> SafeString:
     """One thing that changed a prompt, with a link to it and its reason."""
     revision: SafeString | str = ""
     if cause.path:
         revision = format_html(
-            '<a class="mono" href="/s/{}/files{}?view=diff&amp;to={}">{}</a> {}: ', slug, leads_to(cause.path), cause.revision,
-            cause.path, _("revision %(number)s") % {"number": cause.revision},
+            '<a class="mono" href="/s/{}/files{}?view=diff&amp;to={}">{}</a> {}{}', slug, leads_to(cause.path), cause.revision,
+            cause.path, _("revision %(number)s") % {"number": cause.revision}, _(": "),
         )  # fmt: skip
     return format_html("{}{}{}", revision, _done(slug, cause), _reason(cause))
 
@@ -223,7 +231,7 @@ def _reason(cause: Any) -> SafeString | str:
         return ""
     reason = truncatechars(cause.reason, 90)
     is_quoted = cause.kind in ("working", "longterm")  # there the reason is the entry's own text
-    return format_html('<span class="dim">{}</span>', f" “{reason}”" if is_quoted else f": {reason}")
+    return format_html('<span class="dim">{}</span>', f" “{reason}”" if is_quoted else f"{_(': ')}{translated(reason)}")
 
 
 # ---- notes beside a section

@@ -15,7 +15,7 @@ import re2
 
 FOLDER = Path(__file__).parent.parent / "locale"
 PLACEHOLDER = re.compile(r"%\((\w+)\)[sd]")
-WORDS = {"wants", "what", "state", "does", "kind", "many", "script"}
+WORDS = {"wants", "policy", "reason", "what", "state", "does", "kind", "many", "script"}
 COUNT, COUNTED = "%(count)s %(things)s", re.compile(r"([\d,]+) (.+)")
 WRITTEN = re.compile(r"%\((\w+)\)[sd]|%%")
 LONGEST = 2000  # characters: no sentence of the hub is longer, texts of agents are

@@ -253,7 +253,9 @@ class ContextView:
 
     @property
     def spoken(self) -> str:
-        return _("Tokens: %(parts)s") % {"parts": ", ".join(f"{one['name']} {one['tokens']:,}" for one in self.parts)}
+        return _("Tokens: %(parts)s") % {
+            "parts": _(", ").join(f"{one['name']} {one['tokens']:,}" for one in self.parts)
+        }
 
     # ---- files that are not in the text
 
@@ -262,7 +264,7 @@ class ContextView:
         causes: dict[str, list[str]] = {}
         for one in self.seen.context.ignored:
             causes.setdefault(one.path, []).append(one.why)
-        return [self._listed(path, "; ".join(dict.fromkeys(found))) for path, found in causes.items()]
+        return [self._listed(path, _("; ").join(dict.fromkeys(found))) for path, found in causes.items()]
 
     @property
     def later(self) -> list[Listed]:

@@ -287,6 +287,8 @@ def new_file_options(request: HttpRequest, name: str) -> Iterator[Option]:
     is_mounted = name.startswith("/") and files.find_mount(mounts, name)
     path = name if is_mounted else f"{prefix}{name.lstrip('/')}"
     path = path if "." in path.rpartition("/")[2] else f"{path}.md"
+    if files.existing_paths(request.space, [path]):
+        return
     folder, _slash, last = path.rpartition("/")
     says = _("New file “%(name)s”") % {"name": last}
     url = address(request, "files.new", query={"path": path})

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from memoryhub import dialects
 from memoryhub.dialects import BYTES_PER_TOKEN, Entry, Part, Warn, tokens_of_bytes
-from memoryhub.domain.prompts import Prompt
+from memoryhub.domain.prompts import LAYER_NAMES, Prompt
 from memoryhub.models import Revision, Space
 from memoryhub.stores import paths
 from memoryhub.templatetags.prompts import MAX_NUMBERED
@@ -28,10 +28,6 @@ PART_TITLES = {
     "working": gettext_lazy("Working memory"), "longterm": gettext_lazy("Long-term memory"), "task": gettext_lazy("Task"),
 }  # fmt: skip
 LAYERS = ("plain", "source", "working", "longterm")
-LAYER_NAMES = {
-    "plain": gettext_lazy("template and guidelines"), "source": gettext_lazy("files"), "working": gettext_lazy("working"),
-    "longterm": gettext_lazy("long-term"),
-}  # fmt: skip
 GRAVE_WARNINGS = {
     "invalid_utf8", "is_directory", "permission_denied", "source_error", "secret_like", "hidden_characters", "closing_tag",
     "unclosed_comment", "over_budget", "cut", "lines_dropped", "template_unknown", "dialect_unverified", "memory_off",

@@ -38,7 +38,7 @@ def timeline(proposal: Proposal, review: proposals.Review) -> list[dict[str, Any
         }
     ]
     if review.findings:
-        names = sorted({translated(titles.TITLES.get(one.code, one.code)) for one in review.findings})
+        names = sorted({translated(titles.IN_LISTS.get(one.code, one.code)) for one in review.findings})
         events.append(
             {
                 "at": proposal.created_at,
@@ -60,7 +60,7 @@ def timeline(proposal: Proposal, review: proposals.Review) -> list[dict[str, Any
         who = proposal.decided_by_name or "hub"
         kind = {"withdrawn": "agent"}.get(proposal.state, "person" if proposal.decided_by_id else "hub")
         events.append(
-            {"at": proposal.decided_at, "kind": kind, "who": who, "says": f"{says}: “{note}”" if note else says}
+            {"at": proposal.decided_at, "kind": kind, "who": who, "says": f"{says}{_(': ')}“{note}”" if note else says}
         )
     return sorted(events, key=lambda one: one["at"])
 

@@ -46,10 +46,10 @@ def test_the_size_of_a_prompt_lasts_until_the_next_one(space, forge):
     assert "100 tokens" in drawn and "changed on 2 days" in drawn
 
 
-def test_one_delivery_of_today_is_a_point(space, forge):
+def test_nothing_is_drawn_of_a_single_day(space, forge):
     deliver(space, forge, "a", 100, 0, 0)
     (days,) = prompts.prompt_sizes(space, [forge]).values()
-    assert len(days) == 1 and "no change" in sparkline({forge.pk: days}, forge)
+    assert len(days) == 1 and sparkline({forge.pk: days}, forge) == ""
 
 
 def test_very_many_deliveries_cost_no_more(space, forge, statements):

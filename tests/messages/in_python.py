@@ -86,6 +86,9 @@ CODES_SHOWN = (
     "%(count)s %(things)s", "Hidden: %(what)s.", "a minute", "%(count)s seconds", "%(count)s minutes",
     "proposal %(number)s", "record %(number)s", "receipt %(number)s", "the space %(name)s", "wrong",
     "viewer", "editor", "reviewer", "owner", "person", "agent", "disk", "hub", "import",
+    "admits", "holds", "a session", "a promotion", "one revision", "an exact text", "removed secret",
+    "disk", "per thread", "of memory", "BOM", "no BOM",
+    "one line", "LF and CR LF mixed", "CR LF and LF mixed", "no newline at the end",
     "filesystem", "database", "thread", "views", "review", "trusted", "read_only", "included", "empty", "missing", "error", "unused",
 )  # fmt: skip
 # Why a coding agent loads a file or does not, said in dialects/coding/, where most other literals are texts of prompts.

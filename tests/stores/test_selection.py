@@ -215,6 +215,13 @@ def test_a_survey_of_a_repository(tmp_path):
     assert says.startswith(f"memoryhub shows 5 files of {root}, {found.left_out} left out: .git 31, ")
 
 
+def test_a_survey_counts_a_single_file_of_a_kind(tmp_path):
+    (tmp_path / "AGENTS.md").write_text("x")
+    (tmp_path / "picture.png").write_bytes(b"x")
+    found = survey(Intake(str(tmp_path), PROJECT))
+    assert found.listed() == "other files 1"
+
+
 def test_a_walk_enters_nothing_that_is_left_out(tmp_path):
     root = repository(tmp_path)
     seen = {folder for folder, _ in Intake(str(root), PROJECT).folders()}

@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import pytest
 from django.test import Client
+from django.utils import translation
 
-from memoryhub.domain import accounts, demo, spaces
+from memoryhub.domain import accounts, demo, retrieval, spaces
 from memoryhub.models import HUB, Space
+from memoryhub.templatetags.activity import ending
+from memoryhub.templatetags.search_hits import hit_title
 from memoryhub.text.catalogue import Catalogue
 from tests import walking
 from tests.messages import catalogue
@@ -64,6 +68,35 @@ def known() -> Catalogue:
 def pages(client: Client, space: Space) -> list[walking.Found]:
     found = walking.walk(get_with(client), [space.get_absolute_url(), "/?all", "/account/"], each=1)
     return [page for page in found if page.answer.kind == "text/html" and page.answer.status == 200]
+
+
+@pytest.mark.parametrize(
+    ("adds", "shown"),
+    [
+        ("; the gate held it: injection", "；入口过滤暂存了它：注入"), (": “Injection”", "：“注入”"),
+        (": “spoken by nobody”", "：“spoken by nobody”"), ("in the hub, policy review", " 在 hub 中，策略 审阅"),
+    ],
+)  # fmt: skip
+def test_what_follows_the_thing_of_a_line_is_chinese(adds, shown):
+    whole = adds if adds[0] in ":;" else f" {adds}"
+    with translation.override("zh-hans"):
+        assert ending(SimpleNamespace(adds=adds, ending=whole)) == shown
+
+
+@pytest.mark.parametrize(
+    ("layer", "title", "author", "shown"),
+    [
+        ("activity", "wei deleted", "wei", "wei 已删除"), ("working", "An entry", "forge", "条目"),
+        ("proposals", "#4 /memories/a, b.md, pending", "forge", "#4 /memories/a, b.md，待决定"),
+        ("proposals", "#4 a promotion, approved", "forge", "#4 一次晋升，已批准"),
+        ("quarantine", "agent in t-1", "forge", "t-1 中的智能体"), ("files", "/memories/deleted", "", "/memories/deleted"),
+    ],
+)  # fmt: skip
+def test_titles_of_hits_are_chinese(layer, title, author, shown):
+    hit = retrieval.Hit(layer, "1", title, "url", "text", author=author)
+    assert hit_title(hit) == title
+    with translation.override("zh-hans"):
+        assert hit_title(hit) == shown
 
 
 def test_pages_of_the_demo_are_chinese(known):

@@ -77,6 +77,12 @@ def test_no_new_file_is_offered_where_nothing_is_mounted(as_role, space):
     assert not [row for row in rows(as_role("owner"), "invoices")[0] if row[1].startswith("New file")]
 
 
+def test_no_new_file_is_offered_at_the_path_of_a_file(as_role, space):
+    files.write(space, HUB, "/memories/invoices.md", b"x\n")
+    for typed in ("invoices", "/memories/invoices.md"):
+        assert not [row for row in rows(as_role("owner"), typed)[0] if row[1].startswith("New file")]
+
+
 @pytest.mark.parametrize("words", ["refund policy of last year", "what is slow today", "退款需要多久"])
 def test_enter_on_plain_words_searches(as_role, space, words):
     working.admit(space, "What is slow today: the refund policy of last year.")

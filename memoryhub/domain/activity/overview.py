@@ -167,7 +167,9 @@ def held_reasons(space: Space) -> str:
     with connection.cursor() as cursor:
         cursor.execute(HELD_REASONS, [space.pk, MAX_COUNTED])
         counted = [(reason.partition(":")[0], count) for reason, count in cursor.fetchall()]
-    named = [f"{count:,} {translated(titles.TITLES.get(reason, reason or 'to look at'))}" for reason, count in counted]
+    named = [
+        f"{count:,} {translated(titles.IN_LISTS.get(reason, reason or 'to look at'))}" for reason, count in counted
+    ]
     return _(", ").join(named[:4])
 
 

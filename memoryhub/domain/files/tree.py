@@ -34,6 +34,7 @@ class FolderEntry:
     author_kind: str = ""
     author_name: str = ""
     policy: str = ""
+    store: str = ""  # of a mount: where its files are, in a word or two
     readers: list[str] = field(default_factory=list)
     is_in_every_prompt: bool = False
     waiting: int = 0
@@ -101,16 +102,16 @@ def _branch(context: _TreeContext, prefix: str, depth: int) -> list[FolderEntry]
     for row in rows:
         row.is_current, row.waiting = row.path == context.path, pending.get(row.path, 0)
         if mount := context.mounts.get(row.path):
-            row.policy = mount.policy + STORE_LABELS.get(mount.store, "")
+            row.policy, row.store = mount.policy, STORE_LABELS.get(mount.store, "")
         if row.is_dir and context.path.startswith(row.path) and row.path != prefix and depth < 24:
             row.children = _branch(context, row.path, depth + 1)
     return rows
 
 
 STORE_LABELS = {
-    Mount.Store.FILESYSTEM: " · disk",
-    Mount.Store.THREAD: " · per thread",
-    Mount.Store.VIEWS: " · of memory",
+    Mount.Store.FILESYSTEM: "disk",
+    Mount.Store.THREAD: "per thread",
+    Mount.Store.VIEWS: "of memory",
 }
 
 

@@ -10,6 +10,7 @@ from memoryhub.domain.prompts.agents import (
     delete_agent,
 )
 from memoryhub.domain.prompts.agents_behind import (
+    LAYER_NAMES,
     AgentRow,
     agent_row,
     agent_rows,
@@ -80,6 +81,7 @@ from memoryhub.domain.prompts.template_download import (
 
 __all__ = [
     "DOWNLOAD_JOB",
+    "LAYER_NAMES",
     "NO_LIMITS",
     "Admission",
     "AgentRow",

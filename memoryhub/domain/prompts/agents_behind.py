@@ -11,6 +11,8 @@ from typing import Any
 
 from django.db.models import F, Q
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from memoryhub.db import fragments, statements
 from memoryhub.domain import activity
@@ -22,6 +24,10 @@ from memoryhub.domain.prompts.requests import LastCall, StoredRequest, compare_q
 from memoryhub.models import Agent, Delivery, PromptText, Space, Token
 from memoryhub.stores.file_cache import DiskFile, FileCache
 
+LAYER_NAMES = {
+    "plain": gettext_lazy("template and guidelines"), "source": gettext_lazy("files"), "working": gettext_lazy("working"),
+    "longterm": gettext_lazy("long-term"),
+}  # fmt: skip
 MAX_REQUESTS = 20  # different ones of an agent that are assembled; threads that asked for others are not compared
 
 
@@ -47,9 +53,15 @@ class AgentRow:
 
     @property
     def spoken(self) -> str:
-        budget = f" of {self.agent.budget:,}" if self.agent.budget else ""
-        parts = ", ".join(f"{s.layer} {s.tokens:,}" for s in self.segments)
-        return f"{self.agent.name}: {self.tokens:,}{budget} tokens; {parts}"
+        words = (
+            _("%(name)s: %(tokens)s of %(budget)s tokens; %(parts)s")
+            if self.agent.budget
+            else _("%(name)s: %(tokens)s tokens; %(parts)s")
+        )
+        return words % {
+            "name": self.agent.name, "tokens": f"{self.tokens:,}", "budget": f"{self.agent.budget or 0:,}",
+            "parts": _(", ").join(f"{LAYER_NAMES.get(s.layer, s.layer)} {s.tokens:,}" for s in self.segments),
+        }  # fmt: skip
 
 
 def agent_rows(space: Space, *, words: str = "", after: str = "", limit: int = 100) -> tuple[list[AgentRow], str]:

@@ -31,6 +31,7 @@ class Moment:
     says: str
     who_kind: str = ""
     who: str = ""
+    path: str = ""  # of the file that changed; `says` begins with it
 
 
 def moments_of(space: Space, agent: Agent, sources: Iterable[str], days: int = DAYS) -> list[Moment]:
@@ -51,4 +52,4 @@ def moments_of(space: Space, agent: Agent, sources: Iterable[str], days: int = D
 
 def _moment(cause: Cause) -> Moment:
     says = ": ".join(part for part in (cause.path, cause.says) if part)
-    return Moment(cause.at, "decision" if cause.proposal else "change", says, cause.who_kind, cause.who)
+    return Moment(cause.at, "decision" if cause.proposal else "change", says, cause.who_kind, cause.who, cause.path)
