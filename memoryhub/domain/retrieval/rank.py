@@ -30,7 +30,7 @@ def rank(space: Space, query: str, readers: Readers, wanted: Wanted, embedder: E
         wanted = replace(wanted, is_unread=not reads(one, text))
     except EmbedderUnavailable as away:
         hits = _best(space.pk, Query(text), readers, wanted)
-        hits.warnings.append(f"{away.message} These results are by keywords only.")
+        hits.warnings.append(f"{away.message} These results are by words alone.")
         return hits
     hits = _best(space.pk, asked, readers, wanted, is_serving=embedder is None)
     hits.embedded_by = one.embedded_by
