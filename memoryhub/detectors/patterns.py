@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any, TypeVar
 
 import re2
@@ -97,12 +98,18 @@ class Linear:
 
 
 class Bounded:
-    """A pattern that Python runs, over pieces of a text."""
+    """A pattern that Python runs, over pieces of a text. It is compiled when it is first used: of hundreds, a text needs few."""
 
     def __init__(self, pattern: str, reach: int) -> None:
-        self._compiled = re.compile(pattern)
         self.pattern, self.reach = pattern, reach
-        self._search = self._compiled.search
+
+    @cached_property
+    def _compiled(self) -> Plain:
+        return re.compile(self.pattern)
+
+    @cached_property
+    def _search(self) -> Callable[..., Found | None]:
+        return self._compiled.search
 
     def match(self, text: str, start: int = 0, end: int | None = None) -> Found | None:
         spend()

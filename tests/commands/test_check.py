@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from memoryhub.domain import coding_agents
+from memoryhub.management.commands import check
 from tests.commands import planted
 from tests.conformance.coding_agents import trees
+from tests.unprivileged import unprivileged
 
 ROOT = Path(__file__).resolve().parents[2]
 LONG = "Run the whole suite before you push, on a machine without network."
@@ -108,3 +110,28 @@ def test_it_needs_neither_django_nor_numpy(tmp_path):
     run = "import sys; from memoryhub.__main__ import run; run(sys.argv[1:]); print(*{'django', 'numpy'} & {*sys.modules})"
     done = subprocess.run([sys.executable, "-c", run, "check", folder], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout == "No findings.\n\n", done.stderr
+
+
+def test_it_compiles_the_patterns_that_it_needs_alone(tmp_path):
+    folder = written(tmp_path, SOUND)
+    run = (
+        "import sys; from memoryhub.__main__ import run; run(sys.argv[1:]); from memoryhub.detectors import patterns; "
+        "every = [one for one in patterns.EVERY if isinstance(one, patterns.Bounded)]; "
+        "print(len(every) > 300, sum('_compiled' in vars(one) for one in every) < 60)"
+    )
+    done = subprocess.run([sys.executable, "-c", run, "check", folder], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == "No findings.\nTrue True\n", done.stderr
+
+
+def test_what_cannot_be_read_is_said(tmp_path, capsys):
+    folder = written(tmp_path, SOUND)
+    os.chmod(f"{folder}/web/AGENTS.md", 0)
+    with unprivileged():
+        found = coding_agents.check_folder(folder)
+        assert [(one.code, one.path) for one in found] == [("unreadable", f"{folder}/web/AGENTS.md")]
+        assert check.main([f"{folder}/web/AGENTS.md"]) == 1
+        os.chmod(f"{folder}/web", 0)
+        assert coding_agents.check_folder(folder) == [], "what others keep to themselves is not checked"
+        os.chmod(folder, 0)
+        assert check.main([folder]) == 1
+    assert capsys.readouterr().err.count("cannot be read") == 2

@@ -16,6 +16,7 @@ from memoryhub.domain import coding_agents, contexts, files, spaces
 from memoryhub.errors import Conflict, Forbidden
 from memoryhub.models import HUB, File, Mount, Space
 from tests.running import Hub, clean, command, data_dir, place, sign_in_by_link, started_once  # noqa: F401  fixtures
+from tests.unprivileged import unprivileged
 
 
 def write(root, made):
@@ -69,6 +70,29 @@ def test_the_list_names_agents_projects_and_files(home):
     }  # fmt: skip
     assert [one["path"] for one in found["codex"]["projects"]] == [str(home / "shop"), str(home / "notes")]
     assert "secret" not in json.dumps(found) and "Documents" not in json.dumps(found)
+
+
+SHUT = (
+    ".claude.json",
+    ".claude/CLAUDE.md",
+    ".claude/projects",
+    ".codex",
+    ".gemini/projects.json",
+    "shop/.git",
+    "shop/AGENTS.md",
+    "shop",
+)
+
+
+@pytest.mark.parametrize("shut", SHUT)
+def test_what_cannot_be_read_does_not_stop_the_list(home, shut):
+    mode = (home / shut).stat().st_mode
+    (home / shut).chmod(0)
+    with unprivileged():
+        found = {one.agent: one for one in coding_agents.find_agents(str(home), [str(home / "shop")])}
+    (home / shut).chmod(mode)
+    assert set(found) == {"claude-code", "codex", "gemini-cli"}
+    assert str(home / "shop") in {one.path for one in found["claude-code"].projects}
 
 
 def test_a_home_without_agents(tmp_path):

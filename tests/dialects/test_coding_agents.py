@@ -248,3 +248,80 @@ def test_the_words_above_the_files_are_read_from_a_script_and_from_a_native_prog
     program.write_bytes(b"\x7fELF\x00" + claude_code.HEADING.encode() + b" Follow them." + end + b"more")
     program.chmod(0o755)
     assert installed.claude_heading(str(program)) == f"{claude_code.HEADING} Follow them."
+
+
+# ---- which version is installed
+
+PACKAGES = {
+    "claude-code": ("@anthropic-ai/claude-code", "cli.js"), "codex": ("@openai/codex", "bin/codex.js"),
+    "gemini-cli": ("@google/gemini-cli", "dist/src/index.js"), "opencode": ("opencode-ai", "bin/opencode"),
+    "copilot-cli": ("@github/copilot", "index.js"), "openclaw": ("openclaw", "openclaw.mjs"), "cline": ("cline", "dist/cli.mjs"),
+    "amp": ("@sourcegraph/amp", "dist/main.js"),
+}  # fmt: skip
+WHEELS = {"hermes": "hermes_agent", "deepagents-code": "deepagents_code", "aider": "aider_chat"}
+NEWER = "9999.1.2"
+
+
+def place_program(path, text="#!/usr/bin/env node\n"):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def place_link(home, name, target):
+    (home / ".local" / "bin").mkdir(parents=True, exist_ok=True)
+    (home / ".local" / "bin" / name).symlink_to(target)
+
+
+def install_from_npm(home, name, version):
+    package, script = PACKAGES[name]
+    root = home / "lib" / "node_modules" / package
+    place_link(home, coding.agent(name).program, place_program(root / script))
+    (root / "package.json").write_text(json.dumps({"name": package, "version": version}))
+
+
+def install_from_pypi(home, name, version):
+    program, venv = coding.agent(name).program, home / ".local" / "share" / "pipx" / name
+    place_link(home, program, place_program(venv / "bin" / program, f"#!{venv}/bin/python\n"))
+    packages = venv / "lib" / "python3.12" / "site-packages"
+    for wheel, command, number in (("other", "other", "1.0.0"), (WHEELS[name], program, version)):
+        (packages / f"{wheel}-{number}.dist-info").mkdir(parents=True)
+        (packages / f"{wheel}-{number}.dist-info" / "entry_points.txt").write_text(
+            f"[console_scripts]\n{command} = x:main\n"
+        )
+
+
+@pytest.mark.parametrize("name", [*PACKAGES, *WHEELS])
+def test_a_version_is_read_and_a_newer_one_is_not_verified(tmp_path, name):
+    install = install_from_npm if name in PACKAGES else install_from_pypi
+    agent, versions = coding.agent(name), (coding.agent(name).version, NEWER)
+    for number, version in enumerate(versions):
+        home = tmp_path / str(number)
+        install(home, name, version)
+        (home / "p").mkdir()
+        done = command(name, home / "p", "--home", home, "--json")
+        answer = json.loads(done.stdout)
+        assert (answer["installed"], answer["verified"]) == (version, agent.verified and version != NEWER), done.stderr
+
+
+def test_a_version_is_read_from_a_name_and_from_folders(tmp_path):
+    place_link(tmp_path, "claude", place_program(tmp_path / "share" / "versions" / "2.1.400"))
+    place_link(tmp_path, "codex", place_program(tmp_path / "Cellar" / "codex" / "0.170.1" / "bin" / "codex"))
+    found = [installed.installed_version(name, str(tmp_path)) for name in ("claude", "codex", "gemini", "")]
+    assert found == ["2.1.400", "0.170.1", "", ""]
+
+
+def test_a_project_around_a_program_is_not_its_package(tmp_path):
+    place_program(tmp_path / "bin" / "codex", "\x7fELF")
+    (tmp_path / "package.json").write_text('{"name": "my-site", "version": "1.2.3"}')
+    assert installed.installed_version("codex", str(tmp_path)) == ""
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", "{", '{"version": 7}', '{"version": "1\\u001b[0m"}', '{"version": "%s"}' % ("1" * 999)]
+)
+def test_a_broken_package_tells_nothing(tmp_path, text):
+    place_program(tmp_path / "bin" / "codex", "\x7fELF")
+    (tmp_path / "bin" / "package.json").write_text(text)
+    assert installed.installed_version("codex", str(tmp_path)) == ""

@@ -186,7 +186,7 @@ def test_a_sentence_is_found_by_its_pattern(sentences, english, chinese):
 
 @pytest.mark.parametrize(
     ("adds", "shown"),
-    [("; the gate admitted it", "；入口过滤准许了它"), ("; what an agent wrote", "；what an agent wrote")],
+    [("; the gate admitted it", "；入口过滤放行了它"), ("; what an agent wrote", "；what an agent wrote")],
 )
 def test_what_a_line_of_activity_adds_follows_in_the_language(adds, shown):
     with translation.override("zh-hans"):

@@ -18,6 +18,7 @@ from memoryhub.domain.coding_agents import rules
 from memoryhub.domain.coding_agents.walk import memory_files
 
 NO_HOME = "/nonexistent"  # a check of a project says the same for everybody
+UNREADABLE = "This file cannot be read by whoever runs the check, or is over 8 MB"
 HARMLESS = ("Empty", "Says what", "A link to")
 MENTION_LINE = re.compile(r"\s*(?:[-*]\s+)?@\S+\s*$")
 HEADING_LINE = re.compile(r"#{1,6}\s")
@@ -55,6 +56,10 @@ class MemoryFile:
     @cached_property
     def text(self) -> str:
         return (self.tree.read(self.path) or b"").decode("utf-8", "replace")
+
+    @property
+    def is_unreadable(self) -> bool:
+        return self.tree.read(self.path) is None
 
     @cached_property
     def lines(self) -> list[str]:
@@ -102,7 +107,11 @@ def check_folder(
     tree = coding.KeptTree(tree or coding.DiskTree())
     chosen = agents or [one.name for one in coding.agents().values() if one.verified]
     listed = memory_files(root, chosen) if files is None else files
-    return _check([MemoryFile(root, path, tree) for path in listed], chosen)
+    found = [MemoryFile(root, path, tree) for path in listed]
+    unreadable = (
+        [] if files is not None else [one for one in found if tree.kind(one.path) == "file" and one.is_unreadable]
+    )
+    return [*(FindingInFile("unreadable", one.path, 1, UNREADABLE) for one in unreadable), *_check(found, chosen)]
 
 
 def _check(files: list[MemoryFile], chosen: list[str]) -> list[FindingInFile]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -24,7 +23,6 @@ HOMES = {
     "openclaw": (".openclaw", ""), "deepagents-code": (".deepagents", ""), "cline": (".cline", ""), "cursor": (".cursor", ""),
     "windsurf": (".codeium/windsurf", ""), "zed": (".config/zed", ""), "amp": (".config/amp", ""), "aider": (".aider.conf.yml", ""),
 }  # fmt: skip
-OWN_PROGRAMS = (".local/bin", ".npm-global/bin", ".bun/bin", ".claude/local", "bin")  # where programs of a person lie
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ def find_agents(home: str, named: Sequence[str] = (), *, env: Mapping[str, str] 
     below = {path: _below(path, home) for path in projects}
     found = []
     for name in coding.agents():
-        folder, program = agent_home(name, home, env), _program(name, home)
+        folder, program = agent_home(name, home, env), installed.find_program(coding.agent(name).program, home)
         if folder or program:
             version = installed.version_of(program) if program else ""
             rows = (_project(name, path, home, env, below[path]) for path in projects)
@@ -80,13 +78,6 @@ def agent_home(name: str, home: str, env: Mapping[str, str]) -> str | None:
     folder, variable = HOMES.get(name, ("", ""))
     path = env.get(variable) or (os.path.join(home, folder) if folder else "")
     return path if path and os.path.exists(path) else None
-
-
-def _program(name: str, home: str) -> str:
-    """The path of an agent's program, on PATH or where people install their own; empty where it is not there."""
-    program = coding.agent(name).program
-    places = os.pathsep.join([os.environ.get("PATH", ""), *(os.path.join(home, place) for place in OWN_PROGRAMS)])
-    return (shutil.which(program, path=places) or "") if program else ""
 
 
 # ---- projects

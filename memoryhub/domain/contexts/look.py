@@ -54,7 +54,8 @@ class Seen:
     @cached_property
     def installed(self) -> str:
         """The version on this machine, where it is that of the person who starts the agent."""
-        return installed.installed_version(self.agent.program) if self.place.tree.home else ""
+        home = self.place.tree.home
+        return installed.installed_version(self.agent.program, home) if home else ""
 
     @property
     def is_newer(self) -> bool:

@@ -22,6 +22,8 @@ def main(arguments: list[str]) -> int:
             coding.agent(name)
         if not os.path.exists(options.path):
             raise HubError(f"{options.path} does not exist.")
+        if not os.access(options.path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
+            raise HubError(f"{options.path} cannot be read: run the check as somebody who may read it.")
     except HubError as refusal:
         print(say(str(refusal)), file=sys.stderr)
         return 1

@@ -40,16 +40,17 @@ def context(name: str, directory: str, home: str | None, touched: list[str]) -> 
         raise HubError(f"{directory} is no folder.")
     heading = installed.claude_heading() if name == "claude-code" else ""
     start = os.path.realpath(directory)
+    own_home = home or os.path.expanduser("~")
     found = coding_agents.context_in(
         name,
         start,
-        home or os.path.expanduser("~"),
+        own_home,
         below=list(coding_agents.memory_files(start, [name], most=MAX_WALKED)),
         touched=touched,
         env={} if home else os.environ,
         heading=heading,
     )
-    version = installed.installed_version(agent.program)
+    version = installed.installed_version(agent.program, own_home)
     return {
         "agent": agent.name,
         "version": agent.version,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import logging
-import os
 import shutil
 import threading
 import time
@@ -16,6 +15,7 @@ from django.db import connection
 from memoryhub.domain import files, spaces
 from memoryhub.domain.files.disk.watch import _logged_problems, watch
 from memoryhub.models import HUB, File, Mount
+from tests.unprivileged import unprivileged
 
 watch_module = importlib.import_module("memoryhub.domain.files.disk.watch")
 
@@ -101,12 +101,31 @@ def test_the_look_every_few_minutes_passes_it_over_as_well(roots):
     assert "is not there" in Mount.objects.get(prefix="/away/").problem
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_folder_inside_that_is_shut_does_not_shut_the_rest(roots):
-    (roots / "here" / "shut").mkdir(mode=0)
-    (roots / "here" / "a.md").write_bytes(b"a\n")
+def test_a_folder_or_file_inside_that_is_shut_does_not_shut_the_rest(roots):
+    for name in ("shut/in.md", "later.md", "a.md"):
+        (roots / "here" / name).parent.mkdir(exist_ok=True)
+        (roots / "here" / name).write_bytes(b"a\n")
+    for name in ("shut", "later.md"):
+        (roots / "here" / name).chmod(0)
+    with unprivileged():
+        files.scan_all()
+    assert {"/here/a.md"} <= known_below("/here/") <= {"/here/a.md", "/here/later.md"}
+    (roots / "here" / "shut").chmod(0o700)
+    (roots / "here" / "later.md").chmod(0o600)
+    with unprivileged():
+        files.scan_all()
+    assert known_below("/here/") == {"/here/a.md", "/here/later.md", "/here/shut/in.md"}
+    (roots / "here" / "shut").chmod(0)
+    with unprivileged():
+        files.scan_all()
+    (roots / "here" / "shut").chmod(0o700)
     files.scan_all()
-    assert File.objects.filter(path="/here/a.md").exists()
+    assert known_below("/here/") == {"/here/a.md", "/here/later.md", "/here/shut/in.md"}
+
+
+def known_below(prefix):
+    found = File.objects.filter(path__startswith=prefix, revision__gt=0, is_deleted=False)
+    return set(found.values_list("path", flat=True))
 
 
 def gone(path):
