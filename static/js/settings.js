@@ -37,9 +37,12 @@
   document.addEventListener("input", (event) => { const form = event.target.form?.closest("[data-changes]"); if (form) tell(form); });
   document.addEventListener("reset", (event) => setTimeout(() => tell(event.target)));
 
-  // The list comes back from the server: its handle of the same row keeps the focus for the next key.
+  // The list comes back from the server, perhaps more than once: where that takes the focus, the row that moved gets it back.
   let moved = "";
-  document.addEventListener("htmx:afterSettle", () => { if (moved) document.getElementById(moved)?.focus(); moved = ""; });
+  document.addEventListener("htmx:afterSettle", () => {
+    if (moved && !document.activeElement?.matches("input, a, button")) document.getElementById(moved)?.focus();
+  });
+  document.addEventListener("pointerdown", () => { moved = ""; });
 
   // ---- sorted lists: a move is one of the list's own buttons, with another place in it ----
   const rows = (list) => [...list.children];

@@ -121,7 +121,11 @@ def test_who_connects_past_the_proxy_is_believed_nothing(settings, peer):
 def test_the_scheme_is_believed_of_proxies_alone(settings):
     settings.BEHIND_TLS = True
     for peer, scheme in (("127.0.0.1", "https"), ("203.0.113.9", "http")):
-        environ = RequestFactory().get("/healthz", headers={"X-Forwarded-Proto": "https"}, REMOTE_ADDR=peer).environ
+        environ = (
+            RequestFactory()
+            .get("/static/nothing.css", headers={"X-Forwarded-Proto": "https"}, REMOTE_ADDR=peer)
+            .environ
+        )
         assert application_saw(environ | {"HTTP_HOST": "localhost"}) == scheme
 
 

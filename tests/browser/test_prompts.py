@@ -60,7 +60,7 @@ def test_a_line_of_a_long_prompt_says_where_it_came_from_and_keeps_its_place(spa
     at = page.evaluate("scrollY")
     page.locator('span[data-n="2000"]').click(position={"x": 20, "y": 8})
     expect(page.locator('span[data-n="2000"] + .origin')).to_contain_text(
-        "Line 2000 comes from /memories/AGENTS.md, line 1998"
+        "Line 2000 is line 1998 of /memories/AGENTS.md"
     )
     assert at > 10_000 and page.evaluate("scrollY") == at
     page.reload()
@@ -74,7 +74,7 @@ def test_by_keyboard_a_line_is_asked_for_and_the_parts_are_walked(space, counter
     long(space)
     sign_in_as("viewer")
     page.goto(HERE)
-    page.get_by_label("Where does line").focus()
+    page.get_by_label("Origin of line").focus()
     page.keyboard.type("1500")
     page.keyboard.press("Enter")
     expect(page.locator('span[data-n="1500"] + .origin')).to_be_focused()
@@ -124,8 +124,8 @@ def test_without_javascript_everything_is_a_form_or_a_link(counter, sign_in_as, 
     page.get_by_label("Dialect").select_option("synaptic/0.2")
     page.get_by_role("button", name="Show").click()
     expect(page.get_by_text("<agent_memory>", exact=True)).to_be_visible()
-    page.get_by_label("Where does line").fill("4")
-    page.get_by_role("button", name="come from?").click()
+    page.get_by_label("Origin of line").fill("4")
+    page.get_by_role("button", name="Find", exact=True).click()
     expect(page.locator('span[data-n="4"] + .origin')).to_contain_text("Written by hub in revision 1")
     page.get_by_label("Agent", exact=True).select_option(label="forge")
     page.get_by_role("button", name="Show").click()
@@ -154,7 +154,7 @@ def test_a_fixed_dialect_that_differs_is_red_and_mended_by_its_button(space, cou
         expect(warning).to_contain_text("counter is set to hub but asks for deepagents/0.7.1.")
     page.get_by_role("button", name="Set to auto").click()
     expect(page).to_have_url(re.compile(re.escape(HERE)))
-    expect(page.get_by_text("The dialect of counter is auto")).to_be_visible()
+    expect(page.get_by_text("The dialect of counter is now auto")).to_be_visible()
     expect(warning).to_have_count(0)
     expect(page.get_by_label("Dialect", exact=True)).to_have_value("")
     expect(page.get_by_text("auto: deepagents/0.7.1")).to_be_attached()

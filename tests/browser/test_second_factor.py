@@ -101,7 +101,7 @@ def test_a_passkey_is_the_second_factor_after_a_password(page, rk, with_authenti
     expect(page.get_by_role("listitem").filter(has_text="laptop")).to_be_visible()
     page.get_by_role("button", name="Remove", exact=True).click()
     page.get_by_role("dialog").get_by_role("button", name="Remove", exact=True).click()
-    expect(page.get_by_text("The passkey is removed.")).to_be_visible()
+    expect(page.get_by_text("Passkey removed.")).to_be_visible()
     assert not Authenticator.objects.exists()
 
 

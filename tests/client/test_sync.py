@@ -186,7 +186,7 @@ def test_watching(review, tmp_path):
         waits_for(lambda: file.read_text() == "two\n")
     finally:
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=10)
+        out, err = process.communicate(timeout=40)
     assert process.returncode == 0, err
     assert "updated /memories/AGENTS.md" in out
 

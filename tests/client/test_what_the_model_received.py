@@ -89,7 +89,7 @@ def test_the_readmes_agent(scout):
     review = scout.owner.get("/s/main/proposals/1/").text
     assert "deepagents/" in review and "without a thread" in review
     assert command("approve", "1", "--data-dir", str(scout.hub.data_dir)).returncode == 0
-    assert "not what it got last" in page(scout)
+    assert "differs from its last delivery" in page(scout)
     second = page(scout, "raw/")
     scout.heard.clear()
     assert example.main(["Invoices go out on Mondays."]) == 0

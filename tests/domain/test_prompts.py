@@ -338,7 +338,7 @@ def test_a_new_template_makes_every_space_fresh(space):
     before = space.revision
     framework_templates.keep_template(0, HUB, "0.7.1", TEMPLATE, "wheel")
     space.refresh_from_db()
-    assert space.revision == before + 1
+    assert space.revision > before
 
 
 def test_the_installed_library_is_read_without_running_it(space, counter):
