@@ -248,7 +248,7 @@ class PromptSettingsForm(HubForm):
     memory_is_on = forms.BooleanField(label=_("Memory is on"), required=False)
     budget = forms.IntegerField(
         label=_("Budget"), required=False, min_value=1, max_value=10_000_000,
-        help_text=_("In tokens. Empty: no limit, nothing gives way."),
+        help_text=_("In tokens. Empty: no limit, nothing is left out."),
     )  # fmt: skip
     gives_way = forms.ChoiceField(
         label=_("What gives way to it, first to last"),

@@ -366,7 +366,8 @@ def test_no_template_puts_a_space_before_punctuation():
 
 
 def test_every_glyph_that_is_drawn_exists():
-    drawn = set((ROOT / "templates/_glyphs.html").read_text().split('<symbol id="')[1:])
+    sprites = [(ROOT / f"templates/{name}.html").read_text() for name in ("_glyphs", "_more_glyphs")]
+    drawn = [piece for sprite in sprites for piece in sprite.split('<symbol id="')[1:]]
     glyphs = {piece.partition('"')[0] for piece in drawn}
     for file in TEMPLATES:
         used = set(re.findall(r'<use href="#([a-z0-9-]+)"', file.read_text()))

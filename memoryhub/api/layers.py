@@ -181,7 +181,7 @@ class Pending(Schema):
 
 
 @router.post(
-    "/promotions", response={200: Promoted, 202: Pending, **ERRORS}, summary="Ask people to keep something for good"
+    "/promotions", response={200: Promoted, 202: Pending, **ERRORS}, summary="Ask people to keep something permanently"
 )
 @needs("propose", "promote")
 def promote(request: HttpRequest, body: PromotionIn) -> Any:

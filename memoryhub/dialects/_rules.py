@@ -37,9 +37,7 @@ def status_of(source: Source, shown: str) -> str:
 def warn_of_source(source: Source, *, stops: str = "") -> Warn | None:
     """Why a source could not be read; `stops` adds what a stock agent would do about it."""
     if source.error == MISSING or (not source.error and source.text is None):
-        message = (
-            f"{source.path} does not exist and is skipped in silence, as agents do. It appears once somebody writes it."
-        )
+        message = f"{source.path} does not exist and is ignored, as agents do. It appears once somebody writes it."
         return Warn("source_missing", source.path, message)
     if not source.error:
         return None

@@ -16,7 +16,7 @@ quarantine     raw output, the gate, the judge
 longterm       entries, chunks, promotion, conflicts, the change of embedder, the map, import and export
 prompts        agents, sources, templates, assembling and serving prompts, deliveries
 proposals      asking, findings, review, deciding, undo, expiry
-erasure        taking back what is kept for good otherwise
+erasure        taking back what is kept permanently otherwise
 exchange       import from elsewhere, export, Anthropic's memory tool, disks of a backup
 coding_agents  coding agents of a machine: the files they read, faults of memory files
 contexts       what coding agents see in mounted directories

@@ -136,7 +136,7 @@ def _unpack(source: Path, folder: Path, *, only_manifest: bool = False) -> tuple
         raise Invalid(f"{source} is no backup of memoryhub, or it is damaged.") from error
     newer = set(about.get("migrations", [])) - replaceable_migrations()
     if about.get("format") != FORMAT or newer:
-        raise Invalid(f"{source} was made by a newer memoryhub: install that version first, then restore.")
+        raise Invalid(f"{source} was created by a newer memoryhub: install that version first, then restore.")
     return about, key
 
 

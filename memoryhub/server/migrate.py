@@ -61,7 +61,7 @@ def refuse_newer_database() -> None:
     if not applied - known_migrations() - replaceable_migrations():
         return
     raise Unavailable(
-        f"The database has schema {schema_number(applied)}, made by a newer memoryhub; this version knows up to "
+        f"The database has schema {schema_number(applied)}, created by a newer memoryhub; this version knows up to "
         f"{schema_number(known_migrations())}. Install the newer version, or restore a backup of before."
     )
 

@@ -133,7 +133,7 @@ def _create_cluster(data_dir: Path, tools: Path, user: pwd.struct_passwd | None,
     options += [] if sync else ["--no-sync"]
     collation = ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", f"--locale={locale}"]
     made = run([tools / "initdb", "-D", unfinished, *options, *collation], user, cwd=unfinished)
-    _check(made, data_dir, "The database could not be made")
+    _check(made, data_dir, "The database could not be created")
     for database, statements in FIRST_STATEMENTS.items():
         done = run([tools / "postgres", "--single", "-D", unfinished, database], user, cwd=unfinished, text=statements)
         if "ERROR:" in done.stdout or "FATAL:" in done.stdout:

@@ -58,7 +58,7 @@ def binaries(user: pwd.struct_passwd | None = None, *, made_by: str = "") -> Pat
     chosen = made_by or max(folders, key=int, default="")
     if chosen not in folders:
         raise Unavailable(
-            f"The database was made by PostgreSQL {chosen}, which this installation does not bring: "
+            f"The database was created by PostgreSQL {chosen}, which this installation does not bring: "
             "go back to the memoryhub that made it, keep everything with `memoryhub backup`, and restore it here."
         )
     if user is None or can_run(folders[chosen], user):

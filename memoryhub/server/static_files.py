@@ -29,7 +29,7 @@ COMMENTS = {"css": re.compile(rb"\s*/\*.*?\*/", re.DOTALL), "js": re.compile(rb"
 # The styles of the pages' parts, in the order of the cascade; collected, each group travels as one file. Those of texts and
 # what is decided on them are left out where no text is shown; styles of a single page are files of their own in css/.
 GROUPS = {
-    "texts": ("files", "diffs", "decision", "prompts", "layers"),
+    "texts": ("files", "diffs", "decision", "prompts", "layers", "narrow_texts"),
     "parts": ("shell", "controls", "surfaces", "lists", "drawings", "narrow"),
 }
 

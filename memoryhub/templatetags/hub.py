@@ -106,7 +106,11 @@ def exactly(moment: datetime) -> str:
 
 def time_element(moment: datetime, text: str, css: str = "") -> SafeString:
     return format_html(
-        '<time class="{}" datetime="{}" title="{}">{}</time>', css, moment.isoformat(), exactly(moment), text
+        '<time class="{}" datetime="{}" title="{}">{}</time>',
+        css,
+        moment.isoformat(timespec="seconds"),
+        exactly(moment),
+        text,
     )
 
 

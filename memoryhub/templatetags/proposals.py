@@ -105,7 +105,7 @@ def shrinking(found: Any) -> str:
 def outdated_words(row: Any) -> str:
     """The revision that an outdated proposal was made on, and the newest."""
     numbers = {"made_on": row.proposal.base_revision, "now": row.found.revision}
-    words = _("made on revision %(made_on)s, now %(now)s") if numbers["now"] else _("made on revision %(made_on)s")
+    words = _("based on revision %(made_on)s, now %(now)s") if numbers["now"] else _("based on revision %(made_on)s")
     return words % numbers
 
 

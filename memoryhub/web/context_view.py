@@ -55,7 +55,7 @@ def session_notes() -> dict[str, str]:
         "claude-code": _("A running session keeps its copy until /clear or compaction."),
         "codex": _("A running session keeps its copy."),
         "gemini-cli": _("A running session keeps its copy until /memory reload."),
-        "opencode": _("Read anew at each step of the model: a change counts at once."),
+        "opencode": _("Read again at each step of the model: a change counts at once."),
         "hermes": _("A running session keeps its copy of the memory."),
     }
 

@@ -1,4 +1,4 @@
-"""Erasing words for good: choose, look at the dry run, confirm by typing, follow the job, keep the receipt."""
+"""Erasing words permanently: choose, look at the dry run, confirm by typing, follow the job, keep the receipt."""
 
 from __future__ import annotations
 

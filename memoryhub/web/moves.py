@@ -129,7 +129,7 @@ def undo(request: HttpRequest) -> HttpResponse:
     pairs = [one.rpartition("@") for one in request.GET.getlist("made")[:20]]
     made = [(clean_text(path), int(number)) for path, _at, number in pairs if path and parse_number(number) is not None]
     if not made:
-        raise Invalid(_("There is nothing to take back."), code="invalid")
+        raise Invalid(_("There is nothing to undo."), code="invalid")
     contexts.undo_plan(request.space, request.actor, made)
     done(
         request,

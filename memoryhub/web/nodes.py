@@ -44,7 +44,7 @@ def put_in_charge(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @signed_in
 def forget(request: HttpRequest) -> HttpResponse:
-    """Takes a node off the list that is gone for good."""
+    """Removes a node that will not come back from the list."""
     require_hub_owner(request.actor)
     try:
         node = nodes.forget_node(request.POST.get("node", ""))

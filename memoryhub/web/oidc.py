@@ -242,7 +242,7 @@ def claims_of(id_token: str, configuration: dict[str, Any], nonce: str) -> dict[
     if not constant_time_compare(str(claims.get("nonce", "")), nonce):
         raise OAuth2Error("the ID token has another nonce")
     if claims.get("azp", settings.OIDC.client_id) != settings.OIDC.client_id:
-        raise OAuth2Error("the ID token was made for another client")
+        raise OAuth2Error("the ID token was issued for another client")
     return claims
 
 

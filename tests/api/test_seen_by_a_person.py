@@ -140,7 +140,7 @@ def entries(space):
 def test_admitting_asks_for_a_look_at_a_grave_finding(browser, space, grave):
     refused = browser.post(f"/s/books/quarantine/{grave}/admit/")
     assert refused.status_code == 422
-    assert "Say first that you looked at what the gate found: injection" in refused.content.decode()
+    assert "Confirm first that you looked at what the gate found: injection" in refused.content.decode()
     assert entries(space) == []
     browser.post(f"/s/books/quarantine/{grave}/admit/", {"looked": "yes"})
     assert len(entries(space)) == 1

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import axe_playwright_python
+import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests import walking
@@ -42,11 +43,17 @@ SHIFT = """() => new Promise((done) => {
 
 # A kind of page is looked at in all four ways, in the order with the fewest turns; another choice on it in the two
 # that differ most: it has the same frame, and the same colours at both widths.
-LOOKS = ((WIDE, "light", EVERYTHING), (WIDE, "dark", COLOURS), (PHONE, "dark", COLOURS), (PHONE, "light", NARROW))
-LOOKS_AGAIN = ((WIDE, "light", EVERYTHING), (PHONE, "dark", NARROW))
+Looks = tuple[tuple[dict[str, int], str, str], ...]
+LOOKS: Looks = (
+    (WIDE, "light", EVERYTHING),
+    (WIDE, "dark", COLOURS),
+    (PHONE, "dark", COLOURS),
+    (PHONE, "light", NARROW),
+)
+LOOKS_AGAIN: Looks = ((WIDE, "light", EVERYTHING), (PHONE, "dark", NARROW))
 
 
-def look_at(context: BrowserContext, hub: hubs.Hub, paths: list[str]) -> Iterator[str]:
+def look_at(context: BrowserContext, hub: hubs.Hub, paths: list[str], first: Looks = LOOKS) -> Iterator[str]:
     """Visits each page once, looks at it wide and as a phone, in light and dark, and tells what is wrong with it."""
     context.add_init_script(AXE)
     window: Page = context.new_page()
@@ -61,7 +68,7 @@ def look_at(context: BrowserContext, hub: hubs.Hub, paths: list[str]) -> Iterato
         if (shift := window.evaluate(SHIFT)) > 0.02:
             yield f"{path} shifts its layout by {shift:.3f} while it loads"
         kind = walking.kind_of(path).partition("?")[0]
-        for size, scheme, rules in LOOKS_AGAIN if kind in known else LOOKS:
+        for size, scheme, rules in LOOKS_AGAIN if kind in known else first:
             window.set_viewport_size(size)
             window.emulate_media(color_scheme=scheme)
             yield from (f"{path} at {size['width']}, {scheme}: {one}" for one in window.evaluate(RUN % rules))
@@ -72,12 +79,13 @@ def look_at(context: BrowserContext, hub: hubs.Hub, paths: list[str]) -> Iterato
         heard.clear()
 
 
-def test_no_page_has_a_fault_that_a_machine_can_find(browser: Browser, hub: hubs.Hub):
+@pytest.mark.parametrize(("language", "first"), [("en", LOOKS), ("zh-CN", LOOKS_AGAIN)])
+def test_no_page_has_a_fault_that_a_machine_can_find(browser: Browser, hub: hubs.Hub, language: str, first: Looks):
     pages = crawl.pages(hub)
     assert len(pages) >= 10, pages
-    context = browser.new_context(reduced_motion="reduce")
+    context = browser.new_context(reduced_motion="reduce", locale=language)
     context.add_cookies([hub.cookie("owner")])
-    faults = list(look_at(context, hub, pages))
+    faults = list(look_at(context, hub, pages, first))
     context.close()
     assert not faults, "\n".join(faults)
 

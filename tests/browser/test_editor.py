@@ -453,6 +453,11 @@ def test_a_large_text_stays_fluid(editing, space):
             editing.wait_for_timeout(30)
     times = sorted(editing.evaluate("window.times"))
     assert times[len(times) // 2] < 400, times  # a bound against hanging; how quick it is stands with the figures
+    assert editing.locator(".ed-line[data-n]").count() < 300, (
+        "only lines that were in the window are layers of their own"
+    )
+    apart = "[...document.querySelectorAll('.ed-chunk')].filter((one) => getComputedStyle(one).contain !== 'content').length"
+    assert editing.evaluate(apart) == 0, "a new line moves the chunks below it without walking their lines"
 
 
 @pytest.mark.parametrize("size", [PHONE, WIDE, {"width": 1920, "height": 1000}], ids=["phone", "wide", "widest"])

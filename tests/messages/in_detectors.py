@@ -10,7 +10,8 @@ from tests.messages.in_python import Message
 # How a finding puts its sentence together; what stands in it is a sentence of a rule, or the name of a secret.
 FRAMES = (
     "Injection: %(says)s",
-    "Look closely: %(says)s.",
+    "Needs attention: %(says)s.",
+    "Look closely: %(says)s.",  # as earlier versions stored it
     "A secret (%(kind)s) in line %(line)s. Secrets do not belong in memory: keep it in a vault and write its name here.",
 )
 

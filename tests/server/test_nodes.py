@@ -103,7 +103,7 @@ class TestStart:
         try:
             done = command("up", "--port", "0", "--data-dir", str(shared.place / "d"), **shared.environment("d"))
             assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-            assert "schema 999, made by a newer memoryhub" in done.stderr
+            assert "schema 999, created by a newer memoryhub" in done.stderr
         finally:
             with postgres_of(shared) as connection:
                 connection.execute("DELETE FROM django_migrations WHERE name = '0999_later'")

@@ -157,5 +157,5 @@ RULES: tuple[Rule, ...] = (
           "it opens what is confidential to everybody."),
     rule("poison", "mid", "^disable disabled skip remove removed turn bypass expose open allow drop no grant hard / verif valid rate limit authentic author scan filter review port egress encrypt outbound traffic debug / all production every entire entirely permanent internal environments always never",
           r"\b(?:disabl(?:e|ed|ing)|remov(?:e|ed|ing)|turn(?:ed)?\s+off|bypass(?:ed|ing)?|drop(?:ped)?)\s+(?:\w+\s+){0,2}(?:input\s+validation|rate\s+limit(?:ing|s)|(?:ssl|tls|certificate)\s+(?:verification|validation|checks?)|authentication|authori[sz]ation|egress\s+filtering|malware\s+scanning|(?:vulnerability|security)\s+scann\w+)\b(?!\s+(?:exposes|means|leaves|opens|risks|allows|would|is|makes)\b)[^.\n]{0,40}\b(?:all|production|every|entirely|permanently|internal)\b|\b(?:allow|open)\s+all\s+(?:outbound\s+traffic|inbound\s+traffic|ports)\b|\bskip\s+(?:the\s+)?(?:code\s+review|review\s+step)\b|\bgrant\s+(?:all|every)\s+\w+\s+admin\b|\bhard-?cod(?:e|ing)\s+(?:\w+\s+){0,2}(?:keys|credentials|secrets|passwords)\b[^.\n]{0,60}\b(?:most\s+reliable|recommended|preferred|best|fine|acceptable|simpl\w+)\b",
-          "it loosens what protects a system, for good."),
+          "it loosens what protects a system, permanently."),
 )  # fmt: skip

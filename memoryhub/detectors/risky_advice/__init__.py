@@ -198,4 +198,4 @@ def _in_original(lines: Lines, start: int, end: int) -> tuple[int, int]:
 
 
 def _finding(sign: Sign | chinese.Rule, start: int, end: int, number: int) -> Finding:
-    return Finding(CODE, "mid", start, end, number, f"Look closely: {sign.says}.", sign.kind)
+    return Finding(CODE, "mid", start, end, number, f"Needs attention: {sign.says}.", sign.kind)

@@ -268,7 +268,7 @@ def undo_plan(space: Space, actor: Actor, made: Iterable[tuple[str, int]]) -> No
     for path, number in sorted(made):
         file = files.file_row(space, path)
         if file.revision != number:
-            raise Conflict(f"{path} changed again since. Take it back in its history.", code="built_upon", path=path)
+            raise Conflict(f"{path} changed again since. Revert it in its history.", code="built_upon", path=path)
         reason = f"Undone: revision {number}"
         if file.is_deleted:
             files.restore(space, actor, path, number - 1, reason=reason)

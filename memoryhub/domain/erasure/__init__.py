@@ -1,4 +1,4 @@
-"""Taking back for good what is kept for good otherwise: words of a session, a person or an agent, a text, a revision.
+"""Taking back for good what is kept permanently otherwise: words of a session, a person or an agent, a text, a revision.
 
 A dry run counts, a person confirms, a job erases and searches the whole database, and a receipt says what was done.
 """

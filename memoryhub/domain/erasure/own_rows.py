@@ -50,7 +50,7 @@ WHERE space_id = %(space)s AND verb LIKE 'proposals.%%' AND actor_kind = 'person
 
 @contextmanager
 def unlocked(space_id: int) -> Iterator[None]:
-    """Lets this transaction put marks into the rows of a space that are kept for good otherwise."""
+    """Lets this transaction put marks into the rows of a space that are kept permanently otherwise."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT set_config('memoryhub.erasing', %s, true)", [str(space_id)])
         yield

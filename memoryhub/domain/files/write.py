@@ -202,7 +202,7 @@ def write(
 def _merge_edit(file: File, content: bytes, base_revision: int, reason: str) -> tuple[bytes, str]:
     """The content merged with the changes since its base revision, and the reason; refused where they touch."""
     if base_revision == 0 and not file.is_deleted:
-        raise _edit_conflict(file, base_revision, "Somebody else made this file meanwhile.")
+        raise _edit_conflict(file, base_revision, "Somebody else created this file meanwhile.")
     if file.is_deleted:
         raise _edit_conflict(file, base_revision, "The file was deleted meanwhile.")
     base = revisions.content_of(file, base_revision)

@@ -144,7 +144,7 @@ def recut_entry(space: Space, number: int) -> bool:
             return False
         made = chunks.cut_chunks(space, seen.content, seconds=RECUT_SECONDS)
         if made.waits and seen.state == ACTIVE:
-            raise EmbedderUnavailable("The embedder is away: chunks are cut anew when it is back.")
+            raise EmbedderUnavailable("The embedder is away: chunks are cut again when it is back.")
         with suppress(statements.NotHeld), transaction.atomic():
             entry = lock_unchanged(space, seen)
             chunks.remove_chunks(entry)

@@ -131,7 +131,7 @@ def find_node(named: str) -> Node:
 
 
 def forget_node(named: str) -> Node:
-    """Takes a node off the list that is gone for good."""
+    """Removes a node that will not come back from the list."""
     node = find_node(named)
     if _is_running(node):
         raise Conflict(_("The node {name} is running: stop it first.").format(name=node.name))

@@ -128,7 +128,7 @@ def mail_text(space: Space, proposals: list[Proposal]) -> str:
         lines.append(f"       {found if codes else change}")
         if _expires_by(proposal, soon):
             ends = date_format(timezone.localtime(proposal.expires_at), _("j M H:i"))
-            lines.append("       " + _("ends %(moment)s, unapplied") % {"moment": ends})
+            lines.append("       " + _("expires %(moment)s if nobody decides") % {"moment": ends})
     if len(proposals) > MAX_LISTED:
         lines.append("       " + _("and %(count)s more") % {"count": len(proposals) - MAX_LISTED})
     inbox = http.absolute_url(f"/s/{space.slug}/proposals/")

@@ -81,7 +81,7 @@ def _expire(space: Space, sql: str, by: datetime | None, *which: int) -> list[in
 def _line(space: Space, number: int, path: str) -> activity.Line:
     return activity.make_line(
         space, HUB, "proposals.expire", "let expire", f"proposal {number}", url=f"proposals/{number}/",
-        adds="unapplied", path=path, details={"proposal": number},
+        adds="because nobody decided", path=path, details={"proposal": number},
     )  # fmt: skip
 
 

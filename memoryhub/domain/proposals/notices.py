@@ -64,7 +64,7 @@ def sentence(proposal: Proposal, event: str) -> str:
     if what == "created":
         return f"{proposal.agent_name} asks to change {where} (proposal {proposal.number})"
     if what == "expiring":
-        return f"Proposal {proposal.number} for {where} ends soon, unapplied, unless somebody decides on it"
+        return f"Proposal {proposal.number} for {where} expires soon if nobody decides"
     who = f" by {proposal.decided_by_name}" if proposal.decided_by_name else ""
     if what == "rejected" and proposal.changes_requested:
         return f"Changes to proposal {proposal.number} for {where} were requested{who}"

@@ -92,7 +92,7 @@ def deadline(space: Space) -> datetime:
 
 def already_decided(proposal: Proposal) -> Conflict:
     who = f" by {proposal.decided_by_name}" if proposal.decided_by_name else ""
-    ended = "expired unapplied. Reopen it to decide on it" if proposal.state == State.EXPIRED else ""
+    ended = "expired because nobody decided. Reopen it to decide on it" if proposal.state == State.EXPIRED else ""
     return Conflict(
         f"Proposal {proposal.number} {ended or f'was {proposal.state} already{who}'}.",
         code="already_decided",

@@ -52,7 +52,7 @@ def check_looked(findings: Iterable[dict[str, Any]], looked: bool) -> None:
     if grave and not looked:
         names = " and ".join(titles.IN_LISTS.get(code, code) for code in grave)
         raise Invalid(
-            f"Say first that you looked at what the gate found: {names}.", code="needs_a_look", field="looked"
+            f"Confirm first that you looked at what the gate found: {names}.", code="needs_a_look", field="looked"
         )
 
 

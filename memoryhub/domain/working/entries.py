@@ -276,7 +276,7 @@ def pin(space: Space, actor: Actor, entry_id: int, pinned: bool = True) -> Worki
         and WorkingEntry.objects.within(space).filter(is_pinned=True, removed_at=None).count() >= MAX_ENTRIES // 2
     ):
         raise Conflict(
-            f"{MAX_ENTRIES // 2} entries are pinned already; unpin one first, or promote what should stay for good."
+            f"{MAX_ENTRIES // 2} entries are pinned already; unpin one first, or promote what should be kept permanently."
         )
     entry.is_pinned = pinned
     if not pinned and entry.expires_at <= timezone.now():

@@ -1,4 +1,4 @@
-"""Erase words for good, with a receipt."""
+"""Erase words permanently, with a receipt."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memoryhub.text.unseen import spelled_out
 
 
 class Command(HubCommand):
-    help = "Erase words for good: first with --dry-run, then with --yes. The receipt is printed."
+    help = "Erase words permanently: first with --dry-run, then with --yes. The receipt is printed."
     offers_json = True
 
     def add_arguments(self, parser: CommandParser) -> None:

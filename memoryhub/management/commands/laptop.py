@@ -137,7 +137,7 @@ class Command(HubCommand):
             return None
         self.tell("\n".join(self.plan(found, projects, home)))
         if not (options["yes"] or self.agreed()):
-            return translated("Nothing was made.")
+            return translated("Nothing was created.")
         with database():
             address = self.show(home, found, projects, options["space"])
         if address or options["no_start"]:

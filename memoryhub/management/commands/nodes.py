@@ -16,7 +16,7 @@ class Command(HubCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--forget", metavar="NODE", help="take a node off the list that is gone for good")
+        parser.add_argument("--forget", metavar="NODE", help="remove a node that will not come back from the list")
 
     def run(self, *, forget: str | None, **options: Any) -> dict[str, Any]:
         if forget:

@@ -1,4 +1,4 @@
-"""Make the vectors of long-term memory anew with another embedder, then switch to it; or see and delete what is left of others."""
+"""Recreate the vectors of long-term memory with another embedder, then switch to it; or see and delete what is left of others."""
 
 from __future__ import annotations
 

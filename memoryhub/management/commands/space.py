@@ -29,4 +29,4 @@ class Command(HubCommand):
         return {"space": space.slug, "name": space.name}
 
     def say(self, answer: dict[str, Any]) -> str:
-        return f"Made the space {answer['space']}. Next: memoryhub mount add /memories/ --database --space {answer['space']}"
+        return f"Created the space {answer['space']}. Next: memoryhub mount add /memories/ --database --space {answer['space']}"

@@ -400,7 +400,7 @@ def test_however_many_are_late_a_list_ends_them_in_a_few_statements(space, forge
     assert sorted(line.details["proposal"] for line in lines) == [first.number, *range(11, 211)]
     line = lines.get(details__proposal=17)
     assert (line.thing, line.url, line.path, line.adds, line.actor_kind) == (
-        "proposal 17", "proposals/17/", first.path, "unapplied", "hub"
+        "proposal 17", "proposals/17/", first.path, "because nobody decided", "hub"
     )  # fmt: skip
     assert not WebhookNotice.objects.exists(), "told by a job"
     for _ in range(2):  # as after a crash at its end
@@ -434,7 +434,7 @@ def test_nobody_decides_past_the_date_though_no_job_has_run(space, forge, rk, fi
         with pytest.raises(Conflict) as refusal:
             decide()
         assert (refusal.value.code, refusal.value.details["state"]) == ("already_decided", "expired")
-        assert "expired unapplied. Reopen it" in refusal.value.message
+        assert "expired because nobody decided. Reopen it" in refusal.value.message
         assert proposals.get(space, 1).state == "expired"
     assert text_at(space) == TEXT
     assert approve(space, rk, proposals.reopen(space, rk, 1)).state == "approved"
@@ -478,7 +478,7 @@ def test_who_wants_it_is_warned_once_before_silence_ends_it(space, forge, rk, fi
     assert expiry.warn(soon)["warned"] == 0
     told = WebhookNotice.objects.get()
     assert (told.event, told.body["expires_at"]) == ("proposal.expiring", asked.expires_at.isoformat())
-    assert "ends soon, unapplied, unless somebody decides" in told.body["says"]
+    assert "expires soon if nobody decides" in told.body["says"]
     assert proposals.get(space, asked.number).state == "pending"
 
 

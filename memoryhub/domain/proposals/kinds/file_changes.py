@@ -229,7 +229,7 @@ class Write(ChangeKind):
         if before is None:
             raise Conflict("The file was deleted since the agent wrote this.", code="outdated")
         if not proposal.base_sha256:
-            raise Conflict("Somebody else made this file since the agent wrote this.", code="outdated")
+            raise Conflict("Somebody else created this file since the agent wrote this.", code="outdated")
         base = files.base_content(proposal)
         if any(b"\x00" in text for text in (base, content, before)):
             raise Conflict("The file changed since, and it is no text that could be merged.", code="outdated")
