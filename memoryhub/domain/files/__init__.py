@@ -93,6 +93,7 @@ from memoryhub.domain.files.revisions import (
 )
 from memoryhub.domain.files.search import glob, grep
 from memoryhub.domain.files.submit import check_content, edited_texts, submit, submit_all
+from memoryhub.domain.files.transfer import copy, move
 from memoryhub.domain.files.tree import (
     FOLDER_PAGE_SIZE,
     GUIDELINES_PATH,
@@ -111,12 +112,10 @@ from memoryhub.domain.files.tree import (
     tree,
 )
 from memoryhub.domain.files.write import (
-    copy,
     delete,
     edit,
     exists,
     file_row,
-    move,
     published_now,
     read,
     read_many,
