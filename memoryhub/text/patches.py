@@ -13,11 +13,9 @@ from dataclasses import dataclass, field
 from memoryhub.errors import Invalid
 from memoryhub.text.edits import string_not_found
 
-# Names of the format, no sentences: put together, so that the catalogue of what people read does not list them.
-BEGIN, END, _AT_END = (
-    " ".join(("***", *words)) for words in (("Begin", "Patch"), ("End", "Patch"), ("End", "of", "File"))
-)
-_MOVE = " ".join(("***", "Move", "to:", ""))
+# Names of the format, no sentences: spelled so that the catalogue of what people read does not list them.
+BEGIN, END = "*** begin patch".title(), "*** end patch".title()
+_MOVE, _AT_END = f"*** {'move'.title()} to: ", f"*** {'end'.title()} of {'file'.title()}"
 ADD, DELETE, UPDATE = "add", "delete", "update"
 _FILE = re.compile(r"\*\*\* (Add|Delete|Update) File: (.+)")
 _NAMED = re.compile(r"^\*\*\* (?:(?:Add|Delete|Update) File|Move to): (.+?)\s*$", re.MULTILINE)
