@@ -184,7 +184,7 @@ class TestRefusals:
         do(f"backup {place}/hub.tar", data_dir=data_dir)
         about = {"format": 1, "migrations": ["memoryhub.9999_future"]}
         rewrite(place / "hub.tar", "manifest.json", json.dumps(about).encode())
-        assert "made by a newer memoryhub" in refused("restore", str(place / "hub.tar"), "--data-dir", str(data_dir))
+        assert "created by a newer memoryhub" in refused("restore", str(place / "hub.tar"), "--data-dir", str(data_dir))
 
     def test_a_damaged_dump_changes_nothing(self, place, data_dir):
         do("space add team", f"backup {place}/hub.tar", data_dir=data_dir)
