@@ -2,6 +2,7 @@
 
 from memoryhub.domain.contexts.checks import check
 from memoryhub.domain.contexts.difference import Difference, Missed
+from memoryhub.domain.contexts.fix_plans import FixPlan, OfferedFix, plan_fixes
 from memoryhub.domain.contexts.fixing import Effect, FixReview, apply_fix, can_make, effects_of, review_fix
 from memoryhub.domain.contexts.home import home_for, set_home
 from memoryhub.domain.contexts.laptop import SLUG as LAPTOP
@@ -28,7 +29,16 @@ from memoryhub.domain.contexts.own_memory import (
 )
 from memoryhub.domain.contexts.past import Moment, moments_of
 from memoryhub.domain.contexts.places import Place, mounts_to_look_at, place_in_mount
-from memoryhub.domain.contexts.space_readers import Loaded, MountReaders, Reader, add_readers, mount_readers
+from memoryhub.domain.contexts.space_readers import (
+    Loaded,
+    MountReaders,
+    Reader,
+    SourceReaders,
+    add_readers,
+    mount_readers,
+    read_paths,
+    source_readers,
+)
 
 __all__ = [
     "LAPTOP",
@@ -37,12 +47,14 @@ __all__ = [
     "Difference",
     "Effect",
     "FileChange",
+    "FixPlan",
     "FixReview",
     "Loaded",
     "Missed",
     "Moment",
     "MountReaders",
     "Offer",
+    "OfferedFix",
     "OwnMemory",
     "Place",
     "Plan",
@@ -50,6 +62,7 @@ __all__ = [
     "Reader",
     "Seen",
     "Shown",
+    "SourceReaders",
     "add_readers",
     "apply_fix",
     "apply_plan",
@@ -69,13 +82,16 @@ __all__ = [
     "own_memory",
     "place_in_mount",
     "plan_entry",
+    "plan_fixes",
     "plan_one_file",
     "propose_fix",
     "propose_plan",
+    "read_paths",
     "review_fix",
     "set_home",
     "show_chosen",
     "show_laptop",
+    "source_readers",
     "targets_for",
     "topic_paths",
     "undo_plan",
