@@ -29,12 +29,12 @@ MAX_FINDINGS = 20
 _NEAR = 80
 
 _FORBIDS = bounded(
-    r"\b(?:never|no|nobody|without|not|don't|mustn't|cannot|can't|shouldn't|avoid\w*|forbid\w*|prohibit\w*|refus\w*|reject\w*|block\w*|prevent\w*|against|instead\s+of|"
+    r"\b(?:never|no|nobody|without|not|don't|mustn't|cannot|can't|shouldn't|avoid\w*|forbid\w*|prohibit\w*|refus\w*|reject\w*|block\w*|prevent\w*|declin\w*|den(?:y|ies|ied)|disallow\w*|against|instead\s+of|"
     r"rather\s+than|no\s+longer|kein\w{0,2}|nicht|niemals|jamais|pas\s+de|nunca|jamás|никогда|нельзя|nor|opt\s+out|bypass\s+sparingly|lets?\s+(?:an?|the)\s+\w+|tempt\w*|reach(?:es|ing)?\s+for|detect\w*|flags?|warn\w*|fails?\s+(?:if|when)|error\s+(?:if|when)|which|that\s+(?:can|could|may|might|would))\b[^.;:\n]{0,60}$",
     reach=200,
 )
 _DENIED = bounded(
-    r"[^.\n]{0,40}?\b(?:is|are)\s+(?:never|not|forbidden|prohibited|disallowed|banned|blocked|dangerous|unsafe|insecure|wrong|an?\s+(?:risk|smell|anti-?pattern|bug|vulnerability))\b|[^.\n]{0,20}\b(?:bypass|attempts?)\b|"
+    r"[^.\n]{0,40}?\b(?:is|are)\s+(?:never|not|forbidden|prohibited|disallowed|banned|blocked|dangerous|unsafe|insecure|wrong|an?\s+(?:risk|smell|anti-?pattern|bug|vulnerability))\b|[^.\n]{0,20}\b(?:bypass(?:es|ing)?|attempts?)\b|"
     r"[^.\n]{0,12}\bonly\s+(?:when|if|with|on)\b|[^.\n]{0,16}(?:禁止|不可|しない|使わない|verboten|interdit|prohibido)|\s+(?:exposes?|reduces?|increases?|risks?|leaves|breaks?|opens|means)\b|[^.\n]{0,40}\(not\s+recommended"
 )
 _WARNS = bounded(
