@@ -98,22 +98,29 @@ def model() -> Model:
     return Model({name: int(weight) / 100 for name, weight in pairs}, bias, first, more)
 
 
-def suspicious(text: str) -> Iterator[tuple[int, int, str]]:
+def score(text: str) -> float:
+    """What the highest stretch of a normalised text scores; of too few words, less than any."""
+    weights, bias, _, _ = model()
+    return max((bias + _sum(features(part.words), weights) for part in stretches(text)), default=-math.inf)
+
+
+def _sum(found: set[str], weights: dict[str, float]) -> float:
+    return sum([weights.get(one, 0.0) for one in found]) * scale(found)
+
+
+def suspicious(text: str) -> Iterator[tuple[int, int, list[str]]]:
     """Start and end of each stretch of a normalised text that scores too much, and its heaviest words."""
     parts = stretches(text)
     if not parts:
         return
     weights, bias, first, more = model()
     limit = first + more * math.log(len(parts)) - bias
-    weigh = weights.get
     for part in parts:
         found = features(part.words)
-        score = sum([weigh(one, 0.0) for one in found]) * scale(found)
-        if score > limit:
-            yield part.start, part.end, ", ".join(_heaviest(found, weights))
+        if _sum(found, weights) > limit:
+            yield part.start, part.end, _heaviest(found, weights)
 
 
 def _heaviest(found: set[str], weights: dict[str, float]) -> list[str]:
-    """What weighs most of a stretch, longest first where words are part of a pair."""
-    known = sorted((one for one in found if weights.get(one, 0) > 0), key=lambda one: (-weights[one], one))
-    return known[:_NAMED]
+    known = (one for one in found if weights.get(one, 0) > 0)
+    return sorted(known, key=lambda one: (-weights[one], one))[:_NAMED]
