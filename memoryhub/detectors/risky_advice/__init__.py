@@ -46,6 +46,7 @@ _WARNS = bounded(
     r"\b(?:attack(?:s|ers?)?|vulnerab\w+|exploit\w*|malicious|anti-?patterns?|red\s+flags?|wrong|bad|unsafe|insecure\s+(?:code|example)|why\s+blocked|blocked|impact|never|don't|do\s+not|avoid)\b[*_`]{0,3}\s?:|❌|✗|🚫|⛔|"
     r"\b(?:attack(?:s|ers?)?\b(?!\.\w)|vulnerab\w+|exploit\w*|malicious|malware|obfuscat\w+|should\s+be\s+blocked|skips?\s+\w+\s+hooks)\b"
 )
+_NEGATED = bounded(r"(?:^|[.!?:\n*-]\s{0,4})(?:never|do\s+not|don't|must\s+not|no)\s[^.!?\n]{0,60}$")
 _REPORTED = bounded(
     r"\b(?:prefers?|wants?|likes?|remember|learn\w*|note[ds]?|found|requires?|means|asked|decided|agreed|request\w*)\s+that\s+$"
 )
@@ -119,14 +120,16 @@ def _found(lines: Lines) -> list[Finding]:
 
 def _by_wording(lines: Lines) -> Iterator[Finding]:
     """Stretches that no sign knows, by their words; on the line of the one that weighs most."""
-    for start, end, words in wording.suspicious(lines.normalised):
-        if not _is_warned_of(lines, start, end):
-            first, last = _in_original(lines, start, end)
-            heaviest = words[0].replace("<mail>", "@").replace("<url>", "http").split()[0]
-            at = lines.normalised.find(heaviest, start, end)
-            number = lines.number(_in_original(lines, max(start, at), end)[0])
-            says = f"its words together are those of texts that turn agents to other ends (most of all: {', '.join(words)})"
-            yield Finding(CODE, "mid", first, last, number, f"Needs attention: {says}.", "wording")
+    text = lines.normalised
+    for start, end, words in wording.suspicious(text):
+        at = max(start, text.find(wording.written(words[0]), start, end))
+        if _is_warned_of(lines, start, end) or _NEGATED.search(text[max(start, at - _NEAR) : at]):
+            continue
+        if _INSTALLERS.search(text, start, end):
+            continue
+        (first, last), (heaviest, _) = _in_original(lines, start, end), _in_original(lines, at, end)
+        says = f"its words together are those of texts that turn agents to other ends (most of all: {', '.join(words)})"
+        yield Finding(CODE, "mid", first, last, lines.number(heaviest), f"Needs attention: {says}.", "wording")
 
 
 def _overlap(one: Finding, other: Finding) -> bool:

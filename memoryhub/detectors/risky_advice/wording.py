@@ -23,12 +23,13 @@ MOST, FEWEST = 60, 24
 """Words of a stretch: it ends after so many, or at the end of a sentence or line once it has so few."""
 SHORTEST = 6
 """Fewer words say too little of a text that has no others."""
-_LEAST_FEATURES = 12
+_LEAST_FEATURES = 22
 _NAMED = 4
 
 _TOKEN = plain(
     r"https?://[^\s)>\"'`\]]{1,500}|[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{2,64}|[^\W_]{1,40}(?:'[a-z]{1,3})?|[.!?](?=\s)|\n(?=\s*(?:\n|[-*>|#]|\d{1,3}[.)]))"
 )
+_HERE = ("localhost", "127.", "0.", "[::1]", "host.docker.internal")
 _ENDS = frozenset(".!?\n")
 
 
@@ -74,10 +75,16 @@ def stretches(text: str) -> list[Stretch]:
 
 def _read(token: str) -> str:
     if token.startswith("http") and ":" in token:
-        return "<url>"
+        return "<here>" if token.partition("://")[2].startswith(_HERE) else "<url>"
     if "@" in token:
         return "<mail>"
     return "<num>" if token[0].isdigit() else token
+
+
+def written(feature: str) -> str:
+    """How the first word of a feature begins in a text."""
+    first = feature.split(" ", 1)[0]
+    return {"<mail>": "@", "<url>": "http", "<here>": "http", "<num>": ""}.get(first, first)
 
 
 def features(words: Sequence[str]) -> set[str]:
