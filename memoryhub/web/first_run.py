@@ -13,8 +13,10 @@ from django.utils.translation import ngettext
 from memoryhub.dialects import tokens_of_bytes
 from memoryhub.domain import activity, contexts, demo, files, prompts, spaces
 from memoryhub.domain.contexts import Loaded, MountReaders
+from memoryhub.languages import translated
 from memoryhub.models import File, Mount, Space
 from memoryhub.stores.survey import Survey
+from memoryhub.web import laptop
 from memoryhub.web.frameworks import FRAMEWORKS
 from memoryhub.web.prompt_view import PromptSection, PromptView
 from memoryhub.web.surveys import survey_of
@@ -156,7 +158,8 @@ class FirstRun:
         return says or [_("Agents can read it by path.")]
 
     def _words(self, why: str) -> str:
-        """A reason with names as this page shows them."""
+        """A reason in the language of the page, with names as this page shows them."""
+        why = translated(why)
         return why.replace(self.mount.prefix, "") if self.mount and len(self.mounts) == 1 else why
 
     def _imports(self, path: str, readers: MountReaders) -> list[str]:
@@ -242,5 +245,6 @@ def context_of(request: HttpRequest) -> dict[str, Any]:
         "agents": list(prompts.agents_of_space(space)[:MAX_AGENTS]),
         "frameworks": FRAMEWORKS,
         "demo_space": demo_space if demo_space and demo_space.pk != space.pk else None,
+        "offers_laptop": laptop.is_offered(request),
         "can_load_demo": request.user.is_hub_owner and not demo.exists(),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from memoryhub.wsgi import application as hub
 # isort: split
 from memoryhub.db import statements
 from memoryhub.domain import accounts
-from memoryhub.domain.prompts import inputs
+from memoryhub.domain.prompts import inputs, inputs_sql
 
 
 def bare(request: HttpRequest) -> HttpResponse:
@@ -73,7 +74,7 @@ class Moved:
             return replace(found, mark=next(cls.numbers)) if cls.what == "longterm" else found
 
         def changed_rows(sql: str, params: Any = (), **more: Any) -> list[tuple[Any, ...]]:
-            if cls.what != "file" or sql is not inputs.TEXTS:
+            if cls.what != "file" or sql is not inputs_sql.TEXTS:
                 return rows(sql, params, **more)
             before = params["known"].removesuffix("}").split(",")
             found = rows(sql, {**params, "known": ",".join([*before[:-1], '"another"']) + "}"}, **more)
@@ -91,8 +92,19 @@ Moved.apply()
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
     Moved.what = environ.get("HTTP_X_BENCH_MOVED", "")
+    if environ.get("PATH_INFO") == "/page-of-300-ms":
+        return slow_page(environ, start_response)
     handler = bare_handler if environ.get("PATH_INFO") == "/bare" else hub
     return handler(environ, start_response)
+
+
+def slow_page(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    """A page that takes a processor for 300 ms, as one with a large diff may."""
+    until = time.perf_counter() + 0.3
+    while time.perf_counter() < until:
+        sum(range(1000))
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [b"slow"]
 
 
 def serve(port: int, workers: int) -> None:

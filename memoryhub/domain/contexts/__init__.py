@@ -2,9 +2,11 @@
 
 from memoryhub.domain.contexts.checks import check
 from memoryhub.domain.contexts.difference import Difference, Missed
+from memoryhub.domain.contexts.fix_plans import FixPlan, OfferedFix, plan_fixes
 from memoryhub.domain.contexts.fixing import Effect, FixReview, apply_fix, can_make, effects_of, review_fix
 from memoryhub.domain.contexts.home import home_for, set_home
-from memoryhub.domain.contexts.laptop import Shown, show_laptop
+from memoryhub.domain.contexts.laptop import SLUG as LAPTOP
+from memoryhub.domain.contexts.laptop import Offer, Shown, find_laptop, show_chosen, show_laptop
 from memoryhub.domain.contexts.look import SHOWN_FIRST, Compared, Problem, Seen, compare, look
 from memoryhub.domain.contexts.moving import (
     FileChange,
@@ -30,16 +32,20 @@ from memoryhub.domain.contexts.places import Place, mounts_to_look_at, place_in_
 from memoryhub.domain.contexts.space_readers import Loaded, MountReaders, Reader, add_readers, mount_readers
 
 __all__ = [
+    "LAPTOP",
     "SHOWN_FIRST",
     "Compared",
     "Difference",
     "Effect",
     "FileChange",
+    "FixPlan",
     "FixReview",
     "Loaded",
     "Missed",
     "Moment",
     "MountReaders",
+    "Offer",
+    "OfferedFix",
     "OwnMemory",
     "Place",
     "Plan",
@@ -56,6 +62,7 @@ __all__ = [
     "compare",
     "effects_of",
     "find_entries",
+    "find_laptop",
     "home_for",
     "look",
     "moments_of",
@@ -65,11 +72,13 @@ __all__ = [
     "own_memory",
     "place_in_mount",
     "plan_entry",
+    "plan_fixes",
     "plan_one_file",
     "propose_fix",
     "propose_plan",
     "review_fix",
     "set_home",
+    "show_chosen",
     "show_laptop",
     "targets_for",
     "topic_paths",
