@@ -232,6 +232,7 @@ def test_a_folder_with_one_level_has_no_tree(new_page, transactional_db, tmp_pat
     assert spaces.get_by_slug("main").name == "flat"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("viewport", "scheme"), [(WIDE, "light"), (WIDE, "dark"), (PHONE, "light")])
 def test_axe_finds_nothing_on_these_pages(new_page, link, folder, viewport, scheme):
     page = new_page(viewport=viewport, color_scheme=scheme)
