@@ -61,7 +61,7 @@ _KINDS: tuple[tuple[str, tuple[str, ...], int, Bounded], ...] = (
     ("Facebook token", tuple(f"{digit}|" for digit in range(10)), 18,
      bounded(r"(?<!\w)(?P<secret>\d{13,17}\|(?=[\w-]{0,26}\d)(?=[\w-]{0,26}[A-Z])[\w-]{27})(?![\w-])")),
     ("password", ("credential", "creds ", "log in", "login ", "sign in"), 0,
-     bounded(r"(?:credentials?|creds|log\s?in|sign\s?in|access|account)\b[^\n]{0,40}?\b[\w.@-]{2,40}\s?[:/]\s?(?P<secret>(?=[^\s]*\d)(?=[^\s]*[A-Za-z])[^\s/:,;`\"'*]{7,60})(?=[\s,;`\"']|\*\*|$)", "i")),
+     bounded(r"(?:credentials?|creds|log\s?in|sign\s?in|access|account)\b[^\n]{0,40}?\b[\w.@-]{2,40}\s?[:/]\s?(?P<secret>(?=[^\s]*\d)(?=[^\s]*[A-Za-z])(?![\w.-]{1,60}\.(?:mdx?|txt|json|ya?ml|toml|py|tsx?|jsx?|rs|go|sh)\b)[^\s/:,;`\"'*]{7,60})(?=[\s,;`\"']|\*\*|$)", "i")),
     ("password", ("password=", "pwd="), 60,
      bounded(r"(?:user\s?id|uid|user|username)=[^;\s]+;\s?(?:password|pwd)=(?P<secret>[^;\s\"']{4,80})", "i")),
     ("connection string", (";password=", "; password=", ";pwd=", "; pwd=", ";password ="), 200,
