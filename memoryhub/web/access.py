@@ -16,6 +16,7 @@ from memoryhub.db import replica
 from memoryhub.domain import accounts, spaces
 from memoryhub.errors import NotAllowed
 from memoryhub.models import Actor, Space
+from memoryhub.templatetags.agent_names import named_as_in
 from memoryhub.web.errors import refuse
 
 View = Callable[..., HttpResponse]
@@ -105,9 +106,10 @@ def space_page(action: str, *, methods: tuple[str, ...] = ("GET", "HEAD", "POST"
                 accounts.note_space(request.user, request.space)
             if request.method not in methods:
                 return wrong_method(request, methods)
-            if request.method in ("GET", "HEAD"):
-                return replica.read(lambda: view(request, **kwargs))
-            return view(request, **kwargs)
+            with named_as_in(request.space):
+                if request.method in ("GET", "HEAD"):
+                    return replica.read(lambda: view(request, **kwargs))
+                return view(request, **kwargs)
 
         guarded.needs = action  # type: ignore[attr-defined]
         return guarded
