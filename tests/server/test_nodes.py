@@ -120,9 +120,10 @@ def postgres_of(made: Cluster):
 class TestCaches:
     """A prompt or file of every node is that of a process which cached nothing."""
 
-    def test_after_200_random_changes(self, shared):
+    @pytest.mark.parametrize("changes", [60, pytest.param(200, marks=pytest.mark.attack)])
+    def test_after_random_changes(self, shared, changes):
         dice = random.Random(7)
-        for count in range(200):
+        for count in range(changes):
             name, text = dice.choice("ab"), f"text {dice.randrange(40)}"
             if dice.random() < 0.7:
                 write(shared, name, dice.choice([AGENTS, "/memories/GUIDELINES.md", "/memories/x.md"]), text)
