@@ -40,6 +40,7 @@ class Cluster:
         self.replica: Path | None = None
         self.bouncer: subprocess.Popen[bytes] | None = None
         self.port = 0
+        self.settings, self.replicas = FAST, 0
 
     @property
     def url(self) -> str:
@@ -79,19 +80,18 @@ class Cluster:
         """A copy of the database as it is now."""
         postgres.stop(self.server)
         copy(self.server / "postgres", self.place / to)
-        postgres.start(self.server, FAST)
+        postgres.start(self.server, self.settings)
 
     def fall_back_to(self, kept: str) -> None:
         """The server is gone, and another takes its place that lagged behind."""
         postgres.stop(self.server)
         shutil.rmtree(self.server / "postgres")
         (self.place / kept).rename(self.server / "postgres")
-        postgres.start(self.server, FAST)
+        postgres.start(self.server, self.settings)
 
     def start_replica(self, *, synchronous: bool = True) -> None:
         """A streaming replica; where it is synchronous, the server acknowledges no commit without it from now on."""
-        replica = self.place / "replica"
-        replica.mkdir()
+        replica = self.replica_folder()
         user = postgres.account(self.server)
         if user:
             os.chown(replica, user.pw_uid, user.pw_gid)
@@ -111,7 +111,7 @@ class Cluster:
             "-c",
             "fast",
         )
-        postgres.start(replica, {**FAST, "hot_standby": "on"})
+        postgres.start(replica, {**self.settings, "hot_standby": "on"})
         self.replica = replica
         if synchronous:
             self._sql("ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()")
@@ -139,6 +139,13 @@ class Cluster:
         done = postgres.run([*line, "-d", "memoryhub", "-c", statement], who, cwd=self.place)
         assert done.returncode == 0, done.stdout
         return done.stdout.strip()
+
+    def replica_folder(self) -> Path:
+        """An empty folder for the next replica: another one each time."""
+        self.replicas += 1
+        folder = self.place / (f"replica-{self.replicas}" if self.replicas > 1 else "replica")
+        folder.mkdir(exist_ok=True)
+        return folder
 
     def fail_over(self) -> None:
         """The server dies with its machine, and the replica takes its place."""
