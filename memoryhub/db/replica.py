@@ -25,7 +25,8 @@ T = TypeVar("T")
 ALIAS = "replica"
 WAIT_SECONDS = 0.02  # for a replica that lags; meanwhile nobody else is answered by this process
 POLL_SECONDS = 0.002
-REST_SECONDS = 1.0  # after one that lagged for longer, or was away
+# After one that lagged for longer, or was away; twice as long each time, so that caches are not filled from two servers in turn.
+REST_SECONDS, MAX_REST_SECONDS = 1.0, 30.0
 WAL_AT_PRIMARY = "SELECT pg_current_wal_insert_lsn()::text"
 # The position of a server that follows nobody any more says nothing: it was promoted, or belongs to an earlier timeline.
 HAS_ALL = (
@@ -46,22 +47,22 @@ class _State(threading.local):
     is_reading = False  # from the replica, in this thread
     has_written = False
     rests_until = 0.0
-    is_missed = False  # the log has said so
+    misses = 0  # in a row
 
 
-_state = _State()
+state = _State()
 
 
 def read(act: Callable[[], T]) -> T:
     """What `act` returns, read from the replica if that has everything."""
-    if not settings.REPLICA_URL or _state.is_reading or not _has_everything():
+    if not settings.REPLICA_URL or state.is_reading or not _has_everything():
         return act()
-    _state.has_written = False
+    state.has_written = False
     try:
         with connections[DEFAULT_DB_ALIAS].execute_wrapper(_note_write), _reading():
             return act()
     except (DatabaseError, InterfaceError) as error:
-        if _state.has_written or not _is_of_replica(error):
+        if state.has_written or not _is_of_replica(error):
             raise
         _leave_alone(error)
     return act()
@@ -69,21 +70,21 @@ def read(act: Callable[[], T]) -> T:
 
 @contextmanager
 def _reading() -> Iterator[None]:
-    _state.is_reading = True
+    state.is_reading = True
     try:
         yield
     finally:
-        _state.is_reading = False
+        state.is_reading = False
 
 
 def is_reading() -> bool:
     """Whether a statement that only reads goes to the replica just now."""
-    return _state.is_reading and not _state.has_written and not connections[DEFAULT_DB_ALIAS].in_atomic_block
+    return state.is_reading and not state.has_written and not connections[DEFAULT_DB_ALIAS].in_atomic_block
 
 
 def note_write() -> None:
     """What is read from now on must see what was written: until `act` ends, the primary is asked."""
-    _state.has_written = True
+    state.has_written = True
 
 
 def _note_write(execute: Any, sql: Any, params: Any, many: bool, context: Any) -> Any:
@@ -108,7 +109,7 @@ def _is_of_replica(error: BaseException) -> bool:
 def _has_everything() -> bool:
     """Whether the replica has all that the primary has now, perhaps after a moment."""
     primary = connections[DEFAULT_DB_ALIAS]
-    if time.monotonic() < _state.rests_until or primary.in_atomic_block:
+    if time.monotonic() < state.rests_until or primary.in_atomic_block:
         return False
     try:
         position = _row(primary, WAL_AT_PRIMARY)[0]
@@ -126,10 +127,10 @@ def _reaches(position: str) -> bool:
     while True:
         is_following, has_all = _row(connections[ALIAS], HAS_ALL, position)
         if is_following and has_all:
-            _state.is_missed = False
+            state.misses = 0
             return True
         if not is_following or time.monotonic() >= until:
-            _state.rests_until = time.monotonic() + REST_SECONDS
+            _rest()
             return False
         time.sleep(POLL_SECONDS)
 
@@ -141,13 +142,17 @@ def _row(wrapper: Any, sql: str, *params: str) -> tuple[Any, ...]:
     return found
 
 
+def _rest() -> None:
+    state.rests_until = time.monotonic() + min(MAX_REST_SECONDS, REST_SECONDS * 2.0 ** min(state.misses, 10))
+    state.misses += 1
+
+
 def _leave_alone(error: BaseException) -> None:
     """The replica is not asked for a while; the next one who does makes a new connection."""
-    _state.rests_until = time.monotonic() + REST_SECONDS
-    connections[ALIAS].close()
-    if not _state.is_missed:
+    if not state.misses:
         log.warning("the replica cannot be read, the primary is asked: %s", " ".join(str(error).split()))
-    _state.is_missed = True
+    _rest()
+    connections[ALIAS].close()
 
 
 def standing() -> tuple[bool, str, int]:

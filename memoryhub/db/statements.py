@@ -59,7 +59,7 @@ class HalfDumper(Dumper):
 
 def rows(sql: str, params: Sequence[Any] | Mapping[str, Any] = (), *, binary: bool = False) -> list[tuple[Any, ...]]:
     """The rows of a SELECT, sent again once if the connection was lost. `binary` is quicker for large bytes."""
-    if replica.is_reading():
+    if replica.state.is_reading and replica.is_reading():
         try:
             return execute(connections[replica.ALIAS], sql, params, binary)
         except (DatabaseError, InterfaceError) as error:
@@ -78,7 +78,7 @@ def rows(sql: str, params: Sequence[Any] | Mapping[str, Any] = (), *, binary: bo
 def changed(sql: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
     """The rows that a changing statement returns. It is sent only once, since it may have been done before a connection broke:
     then `Unavailable` with the code `database_away`."""
-    replica.note_write()
+    replica.state.has_written = True
     wrapper = connections[DEFAULT_DB_ALIAS]
     if not wrapper.in_atomic_block and is_disconnected(wrapper):
         wrapper.close()  # nothing was sent yet, so another connection can be used

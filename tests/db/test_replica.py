@@ -20,7 +20,7 @@ def asked(settings, monkeypatch):
     connections.databases["replica"] = connection.settings_dict
     connections["replica"].connect()
     monkeypatch.setattr(replica, "_has_everything", lambda: True)
-    monkeypatch.setattr(replica._state, "rests_until", 0.0)
+    monkeypatch.setattr(replica.state, "rests_until", 0.0)
     seen: list[str] = []
     execute = statements.execute
 
@@ -102,7 +102,7 @@ def test_what_fails_at_the_replica_is_done_again_at_the_primary_and_the_replica_
     spaces.create(HUB, "books")
     with fail_at_replica(OperationalError("the connection is closed")):
         assert replica.read(names) == ["books"]
-    assert replica._state.rests_until > 0
+    assert replica.state.rests_until > 0
 
 
 def test_a_prepared_statement_that_fails_there_is_sent_again_and_what_was_done_before_is_not(asked, monkeypatch):

@@ -101,7 +101,7 @@ def test_who_wrote_sees_it_also_while_the_replica_lags(shared):
     finally:
         shared.at_replica("SELECT pg_wal_replay_resume()")
     everything_shows(shared, "delta")
-    assert soon(lambda: is_read(shared))
+    assert soon(lambda: is_read(shared), 40)
 
 
 @contextlib.contextmanager
@@ -127,7 +127,7 @@ def test_a_replica_that_hangs_or_is_away_is_not_missed(shared):
     said = doctor(shared)
     assert "read replica: It cannot be reached, so the primary is read." in said
     postgres.start(shared.place / "replica", {"fsync": "off", "hot_standby": "on"})
-    assert soon(lambda: is_read(shared), 30)
+    assert soon(lambda: is_read(shared), 60)
 
 
 def test_doctor_says_that_the_replica_follows(shared):
