@@ -9,8 +9,8 @@ import time
 from dataclasses import dataclass
 
 from memoryhub.errors import HubError, Invalid, NotFound, TooLarge, Unavailable
+from memoryhub.text.edits import MAX_BYTES
 
-MAX_BYTES = 1 << 20
 _SETTLED_NS = 10_000_000
 
 

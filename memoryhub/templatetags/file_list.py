@@ -11,10 +11,9 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from memoryhub.domain.files import FolderEntry
-from memoryhub.languages import translated
 from memoryhub.models import Revision
 from memoryhub.templatetags.files import kind_words, page_address
-from memoryhub.templatetags.hub import actor_glyph, actor_name, agent_badge, g
+from memoryhub.templatetags.hub import actor_glyph, actor_name, agent_badge, g, reason_words
 
 register = template.Library()
 BADGES = 6
@@ -85,7 +84,7 @@ def change_link(slug: str, revision: Revision, css: str) -> SafeString:
 @register.simple_tag
 def change_reason(revision: Revision) -> str:
     """Why a revision was made; without a reason, what it did."""
-    return translated(revision.reason) or revision_kind(revision)
+    return reason_words(revision) or revision_kind(revision)
 
 
 @register.simple_tag

@@ -18,7 +18,6 @@ from django.utils.translation import gettext, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
 
 from memoryhub.dialects import tokens_of_bytes
-from memoryhub.languages import translated
 from memoryhub.stores import paths
 from memoryhub.templatetags.hidden_characters import (
     ROW_WORDS,
@@ -29,7 +28,7 @@ from memoryhub.templatetags.hidden_characters import (
     marked_line_html,
     unchanged_lines,
 )
-from memoryhub.templatetags.hub import actor_glyph, actor_name, ago, g
+from memoryhub.templatetags.hub import actor_glyph, actor_name, ago, g, reason_words
 from memoryhub.text import highlight
 
 register = template.Library()
@@ -144,11 +143,11 @@ def _author(slug: str, where: str, line: Any) -> str:
     revision, name = line.revision, actor_name(line.author.kind, line.author.name)
     if revision.proposal:
         leads_to = f"/s/{slug}/proposals/{revision.proposal}/"
-        words = f"#{revision.proposal} {translated(revision.reason) or gettext('proposal')}"
+        words = f"#{revision.proposal} {reason_words(revision) or gettext('proposal')}"
     else:
         leads_to, words = (
             page_address(slug, revision.path, f"view=diff&to={revision.number}"),
-            translated(revision.reason) or kind_words(revision.kind),
+            reason_words(revision) or kind_words(revision.kind),
         )
     return (
         f'<span class="blamed">{actor_glyph(line.author.kind)}<b class="strong">{escape(name)}</b>'
@@ -293,7 +292,7 @@ def revision_words(context: dict[str, Any], revision: Any) -> SafeString:
         where = f"/s/{context['space'].slug}/proposals/{revision.proposal}/"
         words = gettext("proposal %(number)s") % {"number": revision.proposal}
         proposal = format_html(', <a href="{}">{}</a>', where, words)
-    reason = f"{translated(revision.reason)}, " if revision.reason else ""
+    reason = f"{reason_words(revision)}, " if revision.reason else ""
     return format_html("{}{}{}", reason, ago(revision.created_at), proposal)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
@@ -211,3 +212,11 @@ def test_markdown_is_rendered_once_for_readers_of_every_language():
     with translation.override("zh-hans"):
         assert "注释，仅人员可见" in drawn_html(html) and "people only" not in drawn_html(html)
     assert "Comment, people only: " in drawn_html(html)
+
+
+@pytest.mark.parametrize("words", ["of ", "by ", "Only ", "words ", "in ", "x today "])
+def test_words_of_an_agent_that_look_like_a_sentence_in_a_sentence(words):
+    """As deep as they go the page would break, and a line of them would take seconds."""
+    began = time.process_time()
+    said = catalogue.load("zh_Hans").translated((words * 1000)[:1990] + "end")
+    assert "end" in said and time.process_time() - began < 2

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from memoryhub.domain.coding_agents.hermes_pending import digest_of, read_plain, remove_if_same
 from memoryhub.errors import Conflict, Invalid
@@ -147,10 +148,27 @@ def _place(lines: list[str], hunk: Hunk, wanted: int) -> int:
     size, before = len(hunk.before), list(hunk.before)
     if lines[wanted : wanted + size] == before and wanted <= len(lines):
         return wanted
-    found = [at for at in range(len(lines) - size + 1) if lines[at : at + size] == before] if size else []
+    found = list(islice(_places(lines, before), 2)) if size else []
     if len(found) != 1:
         raise Conflict("The lines that it changes are no longer there.", code="no_entry")
     return found[0]
+
+
+def _places(lines: list[str], before: list[str]) -> Iterator[int]:
+    """Where all of these lines follow each other, in time that grows with the lines alone (Knuth, Morris, Pratt)."""
+    back, known = [0], 0  # for each line of `before`: how many of its first lines end there
+    for line in before[1:]:
+        while known and line != before[known]:
+            known = back[known - 1]
+        known += line == before[known]
+        back.append(known)
+    known = 0
+    for at, line in enumerate(lines):
+        while known and (known == len(before) or line != before[known]):
+            known = back[known - 1]
+        known += line == before[known]
+        if known == len(before):
+            yield at - known + 1
 
 
 def discard_patch(home: str, patch: InboxPatch) -> None:

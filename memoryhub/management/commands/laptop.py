@@ -20,7 +20,7 @@ from memoryhub.domain.coding_agents import FoundAgent
 from memoryhub.errors import HubError, Invalid
 from memoryhub.languages import translated
 from memoryhub.management.base import HubCommand, database
-from memoryhub.management.terminal import say, with_help
+from memoryhub.management.terminal import one_line, say, with_help
 from memoryhub.server import datadir
 
 MAX_SHOWN = 20  # projects
@@ -79,7 +79,9 @@ def lines_of(found: list[FoundAgent], home: str) -> list[str]:
     lines = [f"Coding agents in {home}:"]
     for one in found:
         version = f" {one.version}" if one.version else ""
-        lines.append(f"  {coding.agent(one.agent).title}{version}{f', {short(one.home, home)}' if one.home else ''}")
+        lines.append(
+            f"  {coding.agent(one.agent).title}{version}{f', {printable(short(one.home, home))}' if one.home else ''}"
+        )
         for project in one.projects:
             loaded = [file for file in project.files if file.kind != "ignored"]
             size = sum(file.bytes for file in loaded)
@@ -100,7 +102,7 @@ def short(path: str, home: str) -> str:
 
 def printable(path: str) -> str:
     """A path as a terminal can print it."""
-    return path.encode("utf-8", "backslashreplace").decode()
+    return one_line(path)
 
 
 def projects_to_show(found: list[FoundAgent], named: Sequence[str], home: str) -> list[str]:
@@ -175,7 +177,7 @@ class Command(HubCommand):
         for directory, why in shown.refused:
             self.stderr.write(translated(f"{printable(short(directory, home))} is not shown: {why}"))
         for prefix, directory in shown.mounts:
-            self.tell(f"{prefix} shows {short(directory, home)}")
+            self.tell(f"{prefix} shows {printable(short(directory, home))}")
         if not is_running():
             return ""
         secret = accounts.make_sign_in_link(HUB, accounts.hub_owner(), leads_to=f"/s/{shown.space.slug}/contexts/")
