@@ -9,7 +9,6 @@ import time
 from dataclasses import dataclass
 
 from memoryhub.errors import HubError, Invalid, NotFound, TooLarge, Unavailable
-from memoryhub.text.edits import MAX_BYTES
 
 _SETTLED_NS = 10_000_000
 

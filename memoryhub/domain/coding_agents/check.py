@@ -27,7 +27,7 @@ MENTION = re.compile(r"(?:^|\s)@((?:\.{1,2}/)?[\w./-]+\.(?:md|mdc|txt|rst|json|y
 CODE_SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 PATH = re.compile(r"(?:\./)?[A-Za-z0-9_.@-]+(?:/[A-Za-z0-9_.@-]+)+\.[A-Za-z][A-Za-z0-9]{0,5}")
 COMMAND = re.compile(r"(?:\$ )?(make|npm run|pnpm run|yarn run) ([A-Za-z][\w:.-]*)$")
-HEAD_OF_RULE = re.compile(r"[^\t#]*")
+HEAD_OF_RULE = re.compile(r"[\t#]")  # what ends it
 # A line with one of these speaks of a file that need not be there.
 MADE_LATER = re.compile(
     r"\b(?:e\.g\.|example|create[sd]?|creating|generate[sd]?|output|new file|will be|writes?|template|rename|deprecated|removed|legacy)\b",
@@ -293,7 +293,7 @@ def _make_targets(text: str) -> frozenset[str]:
 
 def _makes_any(line: str) -> bool:
     """Whether a line includes another file, or is a rule for every name of a pattern."""
-    at = HEAD_OF_RULE.match(line)[0].find("%")  # type: ignore[index]  it fits nothing, too
+    at = HEAD_OF_RULE.split(line, maxsplit=1)[0].find("%")
     return line.startswith(("include", "-include")) or (at >= 0 and ":" in line[at:])
 
 
