@@ -21,6 +21,11 @@ KEY_PATTERN = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d).{25,}")
 SUBNET_V6 = 64  # what one customer of a network gets: within it anybody has as many addresses as they like
 KNOWN = "memoryhub.known"  # in the variables of a request: a person or an agent sent it
 REQUEST_ID_PATTERN = re.compile(r"^[A-Za-z0-9._-]{8,64}$")
+# Headers that proxies add, beside any X-Forwarded-….
+FORWARDED = {
+    "HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP", "HTTP_X_CLIENT_IP", "HTTP_X_CLUSTER_CLIENT_IP", "HTTP_TRUE_CLIENT_IP",
+    "HTTP_CF_CONNECTING_IP",
+}  # fmt: skip
 
 
 def current_request_id() -> str:
@@ -65,6 +70,16 @@ def from_trusted_proxy(meta: dict[str, Any]) -> bool:
     """Whether the other end of the connection is a proxy of the settings; whoever has the unix socket is."""
     peer = meta.get("REMOTE_ADDR")
     return not peer or settings.TRUSTED_PROXIES.hold(peer)
+
+
+def from_loopback(meta: dict[str, Any]) -> bool:
+    """Whether the request comes from this machine and not through a proxy."""
+    if any(name in FORWARDED or name.startswith("HTTP_X_FORWARDED") for name in meta):
+        return False
+    try:
+        return ipaddress.ip_address(meta.get("REMOTE_ADDR", "")).is_loopback
+    except ValueError:
+        return False
 
 
 def distrust_forwarded(meta: dict[str, Any]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ipaddress
 import os
 import re
 import secrets
@@ -11,35 +10,20 @@ import socket
 from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
-from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from memoryhub import settings_sign_in
+from memoryhub import settings_addresses, settings_sign_in
 from memoryhub.environment import env, env_bool, env_number
-from memoryhub.server import datadir, postgres
+from memoryhub.server import datadir
+from memoryhub.settings_addresses import EMBEDDER_SERVERS  # noqa: F401  pages name them
 
 PACKAGE = Path(__file__).resolve().parent
 BASE_DIR = PACKAGE.parent
-EMBEDDER_SERVERS = {
-    "ollama": "http://127.0.0.1:11434/v1",
-    "lmstudio": "http://127.0.0.1:1234/v1",
-    "llama.cpp": "http://127.0.0.1:8080/v1",
-    "vllm": "http://127.0.0.1:8000/v1",
-    "tei": "http://127.0.0.1:8080/v1",
-}
-"""Servers of embeddings on this machine by name, where each listens unless told otherwise."""
 EMBEDDERS = ("wordllama", "openai_endpoint", "hashing")
 # A worker has one thread. What numpy reckons takes it a tenth of a millisecond; threads of numpy's own, which fight for the
 # cores with the other workers, made 14 of it on a busy machine. Read once, when numpy is first loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-
-# A server that is gone without a word is noticed within half a minute; on a socket of this machine none of it counts.
-CONNECTION_OPTIONS = {
-    "connect_timeout": 5, "keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 20_000,
-}  # fmt: skip
 
 
 def secret_key(data_dir: Path) -> str:
@@ -89,108 +73,11 @@ def node_name(given: str) -> str:
     return given
 
 
-def database(url: str, data_dir: Path, pgbouncer: bool) -> dict[str, Any]:
-    """The one database: the embedded server of the data directory, or the one that DATABASE_URL names."""
-    config: dict[str, Any] = parse_database_url(url) if url else dict(postgres.address(data_dir))
-    options = {**CONNECTION_OPTIONS, "prepare_threshold": None if pgbouncer else 5, **config.pop("OPTIONS", {})}
-    return {
-        "ENGINE": "memoryhub.db.backend",
-        "CONN_MAX_AGE": None,  # one connection per worker for its whole life
-        "CONN_HEALTH_CHECKS": True,
-        "DISABLE_SERVER_SIDE_CURSORS": pgbouncer,
-        **config,
-        "OPTIONS": options,
-    }
-
-
-def parts_of(url: str) -> SplitResult:
-    """An address in its parts; what cannot be one has none."""
-    try:
-        parts = urlsplit(url)
-        parts.port  # noqa: B018 (looked at only now)
-    except ValueError:
-        return urlsplit("")
-    return parts
-
-
-def parse_database_url(url: str) -> dict[str, Any]:
-    parts = parts_of(url)
-    if parts.scheme not in {"postgres", "postgresql"} or not parts.path.strip("/"):
-        raise ImproperlyConfigured(
-            "DATABASE_URL is not understood; allowed is postgresql://user:password@host:5432/name."
-        )
-    query = dict(parse_qsl(parts.query))
-    return {
-        "NAME": unquote(parts.path.lstrip("/")),
-        "USER": unquote(parts.username or ""),
-        "PASSWORD": unquote(parts.password or ""),
-        "HOST": query.pop("host", None) or unquote(parts.hostname or ""),
-        "PORT": str(parts.port or query.pop("port", "") or ""),
-        "OPTIONS": query,
-    }
-
-
 def embedder(choice: str) -> str:
     """Names one of the embedders; a model of it may follow after a colon."""
     if choice.partition(":")[0] not in EMBEDDERS:
         raise ImproperlyConfigured(f"MEMORYHUB_EMBEDDER is {choice!r}; allowed is one of: {', '.join(EMBEDDERS)}.")
     return choice
-
-
-def embedder_url(url: str, choice: str) -> str:
-    """Where `openai_endpoint` asks: an address, or a server of this machine by its name; nothing where no embedder needs it."""
-    url = EMBEDDER_SERVERS.get(url.strip().lower(), url)
-    parts = parts_of(url)
-    if url and (parts.scheme not in {"http", "https"} or not parts.netloc):
-        # The address may hold a password or a key: it is not repeated.
-        raise ImproperlyConfigured(
-            "MEMORYHUB_EMBEDDER_URL is no address; allowed is one such as http://host/v1, or one of: "
-            + ", ".join(EMBEDDER_SERVERS)
-            + "."
-        )
-    if not url and choice.partition(":")[0] == "openai_endpoint":
-        raise ImproperlyConfigured(
-            "MEMORYHUB_EMBEDDER_URL is empty; allowed is, with openai_endpoint, an address such as http://host/v1, or one of: "
-            + ", ".join(EMBEDDER_SERVERS)
-            + "."
-        )
-    return url
-
-
-def mail(url: str) -> dict[str, Any]:
-    """Django's own settings for mail, from one address; without one, this machine's own server."""
-    parts = parts_of(url or "smtp://localhost")
-    if parts.scheme not in {"smtp", "smtps", "smtp+starttls"} or not parts.hostname:
-        # The address may hold a password: it is not repeated.
-        raise ImproperlyConfigured(
-            "MEMORYHUB_MAIL_URL is no mail server; allowed is smtp://, smtp+starttls:// or smtps://user:password@host:port."
-        )
-    return {
-        "EMAIL_HOST": parts.hostname,
-        "EMAIL_PORT": parts.port or {"smtps": 465, "smtp+starttls": 587}.get(parts.scheme, 25),
-        "EMAIL_HOST_USER": unquote(parts.username or ""), "EMAIL_HOST_PASSWORD": unquote(parts.password or ""),
-        "EMAIL_USE_SSL": parts.scheme == "smtps", "EMAIL_USE_TLS": parts.scheme == "smtp+starttls",
-        "EMAIL_TIMEOUT": 20,
-    }  # fmt: skip
-
-
-def public_url(given: str) -> str:
-    """Where people open the hub, for links in what it sends; nothing where nobody said."""
-    parts, odd = parts_of(given), re.search(r"[\s<>|\"?#]", given)  # a mail or a chat would end the link there
-    if given and (parts.scheme not in {"http", "https"} or not parts.hostname or odd):
-        raise ImproperlyConfigured(
-            "MEMORYHUB_PUBLIC_URL is no address; allowed is where people open the hub, such as https://memory.example.org."
-        )
-    return given.rstrip("/")
-
-
-def allowed_hosts(given: str) -> list[str]:
-    hosts = [host.strip() for host in given.split(",") if host.strip()]
-    if not hosts or not all(re.fullmatch(r"\*|\.?[\w-]+(\.[\w-]+)*\.?|\[[0-9A-Fa-f:.]+\]", host) for host in hosts):
-        raise ImproperlyConfigured(
-            f"ALLOWED_HOSTS is {given!r}; allowed is a list of names without scheme and port: hub.example.org,127.0.0.1."
-        )
-    return hosts
 
 
 def mount_roots(given: str) -> list[str]:
@@ -201,22 +88,6 @@ def mount_roots(given: str) -> list[str]:
             f"MEMORYHUB_MOUNT_ROOTS is {given!r}; allowed is a list of absolute directories: /srv/memories{os.pathsep}/home/team."
         )
     return [os.path.expanduser(root) for root in roots]
-
-
-def outbound(given: str) -> tuple[str, ...]:
-    """Which addresses besides public ones the hub may connect to: words, networks and host names."""
-    entries = tuple(entry.strip().lower() for entry in given.split(",") if entry.strip())
-    entries = tuple("any" if entry in ("*", "all") else entry for entry in entries)
-    for entry in entries:
-        try:
-            ipaddress.ip_network(entry, strict=False)
-        except ValueError:
-            if not re.fullmatch(r"(?=.*[a-z])[a-z0-9_-]+(\.[a-z0-9_-]+)*", entry):
-                raise ImproperlyConfigured(
-                    f"MEMORYHUB_OUTBOUND is {given!r}; allowed is a list of loopback, private, any, networks and host names: "
-                    "loopback,10.0.0.0/8,chat.internal."
-                ) from None
-    return entries
 
 
 def language(given: str) -> str:
@@ -233,7 +104,7 @@ SECRET_KEY = secret_key(DATA_DIR)
 NODE = node_name(env("MEMORYHUB_NODE"))
 NODE_ID = NODE or node_id(DATA_DIR)
 NODE_NAME = NODE or socket.gethostname()
-ALLOWED_HOSTS = allowed_hosts(env("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]"))
+ALLOWED_HOSTS = settings_addresses.allowed_hosts(env("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]"))
 BEHIND_TLS = env_bool("MEMORYHUB_BEHIND_TLS")
 PGBOUNCER = env_bool("MEMORYHUB_PGBOUNCER")
 REQUEST_SECONDS = env_number("MEMORYHUB_REQUEST_SECONDS", 30, 1, 3600)  # then a request is ended with its worker
@@ -244,16 +115,16 @@ STALE_PROMPT_SECONDS = env_number("MEMORYHUB_STALE_PROMPT_SECONDS", 0, 0, 604_80
 STRANGER_REQUESTS = env_number("MEMORYHUB_STRANGER_REQUESTS", 600, 0, 1_000_000)
 # Whether each start prints a link that signs the owner of the hub in, once and for 15 minutes.
 OWNER_LINK = env_bool("MEMORYHUB_OWNER_LINK", True)
-OUTBOUND = outbound(env("MEMORYHUB_OUTBOUND"))  # for webhooks, judges and the embedder
+OUTBOUND = settings_addresses.outbound(env("MEMORYHUB_OUTBOUND"))  # for webhooks, judges and the embedder
 FRONT_SPACE = env("MEMORYHUB_FRONT_SPACE")  # where `/` leads a person who has not chosen a space yet
 MOUNT_ROOTS = mount_roots(env("MEMORYHUB_MOUNT_ROOTS"))
 # Where the weights of wordllama are missing (a machine without its wheel), texts are compared by hashed words.
 EMBEDDER = embedder(env("MEMORYHUB_EMBEDDER", "wordllama" if find_spec("wordllama") else "hashing"))
-EMBEDDER_URL = embedder_url(env("MEMORYHUB_EMBEDDER_URL"), EMBEDDER)
+EMBEDDER_URL = settings_addresses.embedder_url(env("MEMORYHUB_EMBEDDER_URL"), EMBEDDER)
 EMBEDDER_KEY = env("MEMORYHUB_EMBEDDER_KEY")
 JUDGE_KEY = env("MEMORYHUB_JUDGE_KEY")
-PUBLIC_URL = public_url(env("MEMORYHUB_PUBLIC_URL"))
-globals().update(mail(env("MEMORYHUB_MAIL_URL")))
+PUBLIC_URL = settings_addresses.public_url(env("MEMORYHUB_PUBLIC_URL"))
+globals().update(settings_addresses.mail(env("MEMORYHUB_MAIL_URL")))
 DEFAULT_FROM_EMAIL = env("MEMORYHUB_MAIL_FROM", "memoryhub@localhost")
 
 INSTALLED_APPS = [
@@ -321,7 +192,7 @@ TEMPLATES = [
 ]
 DATABASE_URL = env("DATABASE_URL")  # empty: the embedded server
 SHARES_DATABASE = bool(DATABASE_URL)  # other nodes may run on it
-DATABASES = {"default": database(DATABASE_URL, DATA_DIR, PGBOUNCER)}
+DATABASES = {"default": settings_addresses.database(DATABASE_URL, DATA_DIR, PGBOUNCER)}
 
 AUTH_USER_MODEL = "memoryhub.Person"
 LOGIN_URL = "/login/"

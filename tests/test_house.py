@@ -136,6 +136,15 @@ def test_a_package_of_the_domain_stays_small():
         assert len(modules) <= 14, f"{folder.relative_to(PACKAGE)} has {len(modules)} modules"
 
 
+LINES_OF_A_MODULE = 350
+
+
+def test_a_module_stays_small():
+    for file in PACKAGE.rglob("*.py"):
+        lines = file.read_text().count("\n")
+        assert lines <= LINES_OF_A_MODULE or "migrations" in file.parts, f"{file.relative_to(ROOT)} has {lines} lines"
+
+
 def test_template_tags_import_nothing_from_pages():
     for file in modules("templatetags"):
         assert not rooms_used(file) & {"web", "api", "management", "forms"}, f"{file.relative_to(ROOT)}"
@@ -246,6 +255,7 @@ VERBS = {
     "policies.change_rule": "files.change_rule",
     "policies.reorder_rule": "files.reorder_rule",
     "policies.try_rule": "files.dry_run_rule",
+    "laptop.show": "contexts.show_chosen",
     "moves.apply": "contexts.apply_plan",
     "moves.undo": "contexts.undo_plan",
     "sources.add": "prompts.add_source",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from memoryhub.settings import embedder_url, mail, public_url
+from memoryhub.settings_addresses import embedder_url, mail, public_url
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,7 @@ class Mount(models.Model):
     problem = models.CharField(max_length=300, blank=True)  # why its directory cannot be read just now
     on_disk = models.CharField(max_length=5, choices=OnDisk, default=OnDisk.APPLY, db_default=OnDisk.APPLY)
     put_back = models.BooleanField(default=False, db_default=False)  # what is held is also undone on disk
+    put_back_elsewhere = models.BooleanField(default=False, db_default=False)  # another hub does that in this folder
     # Of files per thread: gone when the hub starts again, as the framework's own are with its run.
     ends_with_run = models.BooleanField(default=False, db_default=False)
     # Of a directory, the node that reads, watches and writes it (with a database that nodes share); empty: none yet.
@@ -65,6 +66,11 @@ class Mount(models.Model):
     class Meta:
         ordering = ["prefix"]
         constraints = [models.UniqueConstraint(fields=["space", "prefix"], name="one_prefix")]
+
+    @property
+    def puts_back(self) -> bool:
+        """Whether this hub returns the approved text to the disk."""
+        return self.put_back and not self.put_back_elsewhere
 
     @property
     def selection(self) -> str:

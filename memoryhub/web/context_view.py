@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,11 +15,11 @@ from memoryhub.detectors import Finding
 from memoryhub.dialects import tokens_of_bytes
 from memoryhub.dialects.coding import Block
 from memoryhub.domain import contexts
-from memoryhub.domain.coding_agents import Cut, Fix
+from memoryhub.domain.coding_agents import Fix
 from memoryhub.domain.contexts import Missed, Place, Problem, Seen
+from memoryhub.web.context_lines import Piece, folded, with_cut
 
-FOLD_AT, SHOWN_LINES, SHOWN_LOST = 40, 24, 3
-MAX_LINES, MAX_LOST, MAX_LINE, MAX_PLAIN = 2_000, 200, 4_000, 20_000
+MAX_PLAIN = 20_000
 SHADES = {"user": "user", "managed": "user", "local": "local", "memory": "memory"}
 SHADE_ORDER = ("wrapper", "user", "project", "local", "memory")
 SHADE_CSS = {
@@ -58,18 +58,6 @@ def session_notes() -> dict[str, str]:
         "opencode": _("Read again at each step of the model: a change counts at once."),
         "hermes": _("A running session keeps its copy of the memory."),
     }
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A stretch of one section as it is drawn: lines, lines behind a fold, a finding, a cut, or lost lines."""
-
-    kind: str  # lines more finding cut lost lost_more note
-    lines: Sequence[str] = ()
-    first: int = 1
-    finding: Finding | None = None
-    cut: Cut | None = None
-    count: int = 0
 
 
 @dataclass
@@ -194,7 +182,7 @@ class ContextView:
 
     def _wrapper(self, name: str, start: int, end: int) -> Section:
         first, lines = self._lines(start, end)
-        return Section(f"w-{name}", "wrapper", first, _folded(lines, first, {}), tokens_of_bytes(end - start))
+        return Section(f"w-{name}", "wrapper", first, folded(lines, first, {}), tokens_of_bytes(end - start))
 
     def _file(self, number: int, block: Block, label: int) -> Section:
         first, lines = self._lines(label, block.end)
@@ -205,7 +193,7 @@ class ContextView:
             found.setdefault(first + head + one.line - 1, []).append(one)
         cut = self.seen.cuts.get(block.path)
         return Section(
-            f"b{number}", block.kind, first, _pieces(lines, first, found, cut, head), tokens_of_bytes(block.end - label),
+            f"b{number}", block.kind, first, with_cut(lines, first, found, cut, head), tokens_of_bytes(block.end - label),
             block.path, self.place.shorten(block.path), self.place.shorten(block.why), number, tree.file_path(block.path),
             tree.why_withheld(block.path), tree.secrets.get(block.path, 0),
             [self.place.shorten(one.path) for one in self.seen.context.inlined if one.by == block.path],
@@ -315,67 +303,3 @@ def listed(place: Place, path: str, why: str) -> Listed:
         tokens_of_bytes(place.tree.size(path)),
         place.tree.file_path(path),
     )
-
-
-# ---- pieces
-
-
-def _pieces(lines: list[str], first: int, found: dict[int, list[Finding]], cut: Cut | None, head: int) -> list[Piece]:
-    """The lines of a file with findings under their line, and its cut at its line."""
-    if cut is None:
-        return _folded(lines, first, found)
-    after = min(cut.after + head, len(lines))
-    shown = max(0, after - 2) if after > FOLD_AT else after  # the lines just above a cut are never folded
-    pieces = _folded(lines[:shown], first, found)
-    pieces += _with_findings(lines[shown:after], first + shown, found)
-    pieces.append(Piece("cut", cut=cut, count=len(cut.lost)))
-    lost = list(cut.lost)
-    pieces.append(Piece("lost", _short_lines(lost[:SHOWN_LOST]), cut.first))
-    if len(lost) > SHOWN_LOST:
-        more = lost[SHOWN_LOST:MAX_LOST]
-        pieces.append(Piece("lost_more", _short_lines(more), cut.first + SHOWN_LOST, count=len(lost) - SHOWN_LOST))
-    return pieces + (_folded(lines[after:], first + after, found) if after < len(lines) else [])
-
-
-def _folded(lines: list[str], first: int, found: dict[int, list[Finding]]) -> list[Piece]:
-    """Lines with findings under theirs; of many, most are behind a fold, but never one with a finding."""
-    drawn = lines[:MAX_LINES]
-    if len(drawn) <= FOLD_AT:
-        pieces = list(_with_findings(drawn, first, found))
-    else:
-        pieces = list(_with_findings(drawn[:SHOWN_LINES], first, found))
-        rest = first + SHOWN_LINES
-        for number in sorted(at for at in found if rest <= at < first + len(drawn)):
-            pieces += _more(lines, first, rest, number)
-            pieces += _with_findings([lines[number - first]], number, found)
-            rest = number + 1
-        pieces += _more(lines, first, rest, first + len(drawn))
-    if len(lines) > len(drawn):
-        pieces.append(Piece("note", count=len(lines) - len(drawn)))
-    return pieces
-
-
-def _more(lines: list[str], first: int, start: int, end: int) -> list[Piece]:
-    hidden = lines[start - first : end - first]
-    return (
-        [Piece("more" if len(hidden) > 3 else "lines", _short_lines(hidden), start, count=len(hidden))]
-        if hidden
-        else []
-    )
-
-
-def _with_findings(lines: list[str], first: int, found: dict[int, list[Finding]]) -> Iterator[Piece]:
-    start = 0
-    for at in range(len(lines)):
-        here = found.get(first + at)
-        if here:
-            yield Piece("lines", _short_lines(lines[start : at + 1]), first + start)
-            yield from (Piece("finding", finding=one) for one in here[:5])
-            start = at + 1
-    if start < len(lines):
-        yield Piece("lines", _short_lines(lines[start:]), first + start)
-
-
-def _short_lines(lines: Sequence[str]) -> list[str]:
-    """Lines as they are drawn: of a very long one only its beginning."""
-    return [line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]} … +{len(line) - MAX_LINE:,}" for line in lines]

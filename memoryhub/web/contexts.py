@@ -17,6 +17,7 @@ from memoryhub.domain.coding_agents import Cell, FindingInFile
 from memoryhub.domain.contexts import Compared, Place
 from memoryhub.errors import HubError, NotFound
 from memoryhub.text.diff import compare
+from memoryhub.web import laptop
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.context_view import ContextView
 from memoryhub.web.helpers import clean_text, parse_number, typed_text
@@ -36,7 +37,7 @@ def chosen_place(request: HttpRequest) -> Place | None:
 
 
 def no_place(request: HttpRequest) -> HttpResponse:
-    return render(request, "contexts/empty.html")
+    return render(request, "contexts/empty.html", {"offers_laptop": laptop.is_offered(request)})
 
 
 def frame(request: HttpRequest, place: Place) -> dict[str, Any]:

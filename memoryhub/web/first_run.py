@@ -15,6 +15,7 @@ from memoryhub.domain import activity, contexts, demo, files, prompts, spaces
 from memoryhub.domain.contexts import Loaded, MountReaders
 from memoryhub.models import File, Mount, Space
 from memoryhub.stores.survey import Survey
+from memoryhub.web import laptop
 from memoryhub.web.frameworks import FRAMEWORKS
 from memoryhub.web.prompt_view import PromptSection, PromptView
 from memoryhub.web.surveys import survey_of
@@ -242,5 +243,6 @@ def context_of(request: HttpRequest) -> dict[str, Any]:
         "agents": list(prompts.agents_of_space(space)[:MAX_AGENTS]),
         "frameworks": FRAMEWORKS,
         "demo_space": demo_space if demo_space and demo_space.pk != space.pk else None,
+        "offers_laptop": laptop.is_offered(request),
         "can_load_demo": request.user.is_hub_owner and not demo.exists(),
     }

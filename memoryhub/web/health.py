@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
-
 from django.db import InterfaceError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
@@ -13,16 +11,10 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from memoryhub.domain import accounts, activity
 from memoryhub.errors import Forbidden, HubError, Unauthenticated
 from memoryhub.refusals import is_disk_full, json_refusal
-from memoryhub.requests import bearer_token, client_address
+from memoryhub.requests import bearer_token, client_address, from_loopback
 from memoryhub.server import disk_full
 from memoryhub.server.migrate import pending_migrations
 from memoryhub.web.access import View, public
-
-# Headers that proxies add, beside any X-Forwarded-….
-FORWARDED = {
-    "HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP", "HTTP_X_CLIENT_IP", "HTTP_X_CLUSTER_CLIENT_IP", "HTTP_TRUE_CLIENT_IP",
-    "HTTP_CF_CONNECTING_IP",
-}  # fmt: skip
 
 
 def disk_is_full() -> JsonResponse:
@@ -60,20 +52,10 @@ def readyz(request: HttpRequest) -> HttpResponse:
 @for_machines
 def metrics(request: HttpRequest) -> HttpResponse:
     try:
-        only = "" if from_loopback(request) else space_of_owner(request)
+        only = "" if from_loopback(request.META) else space_of_owner(request)
     except HubError as error:
         return json_refusal(error)
     return HttpResponse(activity.prometheus_text(only), content_type=CONTENT_TYPE_LATEST)
-
-
-def from_loopback(request: HttpRequest) -> bool:
-    """Whether the request comes from this machine and not through a proxy."""
-    if any(name in FORWARDED or name.startswith("HTTP_X_FORWARDED") for name in request.META):
-        return False
-    try:
-        return ipaddress.ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback
-    except ValueError:
-        return False
 
 
 def space_of_owner(request: HttpRequest) -> str:

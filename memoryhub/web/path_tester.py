@@ -74,7 +74,7 @@ def disk_outcome(mount: Mount | None, explained: files.Explanation) -> str:
     if explained.why_out:
         return _("Not seen: left out by its mount")
     if mount.on_disk == OnDisk.HOLD:
-        return _("Held, and the approved text is put back") if mount.put_back else _("Held as a proposal")
+        return _("Held, and the approved text is put back") if mount.puts_back else _("Held as a proposal")
     return _("Counts at once, marked as not reviewed")
 
 
@@ -160,7 +160,7 @@ def write_words(explained: files.Explanation, outcome: files.WriteOutcome) -> st
 def disk_words(mount: Mount) -> str:
     if mount.on_disk == OnDisk.APPLY:
         return _("counts at once, marked as not reviewed; one with a secret or an injection is held")
-    return _("is held, and the approved text is put back") if mount.put_back else _("is held as a proposal")
+    return _("is held, and the approved text is put back") if mount.puts_back else _("is held as a proposal")
 
 
 def prompt_step(space: Space, path: str) -> Step:

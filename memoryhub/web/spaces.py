@@ -12,6 +12,7 @@ from memoryhub.domain import demo, spaces
 from memoryhub.domain.accounts import require_hub_owner
 from memoryhub.errors import HubError
 from memoryhub.forms import RenameForm, SettingsForm, SpaceForm
+from memoryhub.web import laptop
 from memoryhub.web.access import post_only, signed_in, space_page
 from memoryhub.web.notices import done
 from memoryhub.web.saved import changed_fields, changes_in_words
@@ -33,6 +34,7 @@ def front(request: HttpRequest) -> HttpResponse:
 def show_front(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResponse:
     mine = spaces.memberships_of(request.user)
     context = {"mine": mine, "form": SpaceForm(), "has_demo": demo.exists(), **more}
+    context["offers_laptop"] = laptop.is_offered(request)
     return render(request, "spaces/front.html", context, status=status)
 
 

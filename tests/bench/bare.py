@@ -18,7 +18,7 @@ from memoryhub.wsgi import application as hub
 # isort: split
 from memoryhub.db import statements
 from memoryhub.domain import accounts
-from memoryhub.domain.prompts import inputs
+from memoryhub.domain.prompts import inputs, inputs_sql
 
 
 def bare(request: HttpRequest) -> HttpResponse:
@@ -73,7 +73,7 @@ class Moved:
             return replace(found, mark=next(cls.numbers)) if cls.what == "longterm" else found
 
         def changed_rows(sql: str, params: Any = (), **more: Any) -> list[tuple[Any, ...]]:
-            if cls.what != "file" or sql is not inputs.TEXTS:
+            if cls.what != "file" or sql is not inputs_sql.TEXTS:
                 return rows(sql, params, **more)
             before = params["known"].removesuffix("}").split(",")
             found = rows(sql, {**params, "known": ",".join([*before[:-1], '"another"']) + "}"}, **more)

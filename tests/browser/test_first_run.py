@@ -8,9 +8,10 @@ import pytest
 from playwright.sync_api import expect
 
 from memoryhub.domain import accounts, files, first_start, prompts, quarantine, spaces
-from memoryhub.models import HUB, Space, WorkingEntry
+from memoryhub.models import HUB, Mount, Space, WorkingEntry
 from tests.browser.conftest import PHONE, WIDE
 from tests.browser.test_axe import AXE, EVERYTHING, RUN
+from tests.commands.test_laptop import make_home
 
 TEXT = "# Bakery\n\n- Amounts are integers in cents.\n\n```python\ntotal = 1  # cents\n```\n"
 
@@ -248,3 +249,23 @@ def test_axe_finds_nothing_on_these_pages(new_page, link, folder, viewport, sche
         page.goto(path)
         page.evaluate(AXE)
         assert page.evaluate(RUN % EVERYTHING) == [], path
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE])
+def test_two_clicks_show_the_coding_agents_of_this_machine(new_page, link, tmp_path, monkeypatch, viewport):
+    home = make_home(tmp_path / "mia")
+    monkeypatch.setenv("HOME", str(home))
+    page = new_page(viewport=viewport)
+    page.goto(link)
+    page.locator("main form button").click()
+    page.get_by_role("link", name="Find coding agents").first.click()
+    expect(page.get_by_role("heading", name="Coding agents on this machine")).to_be_visible()
+    page.evaluate(AXE)
+    assert page.evaluate(RUN % EVERYTHING) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.get_by_label("~/notes").uncheck()
+    page.get_by_role("button", name="Show ticked folders").click()
+    expect(page.get_by_role("heading", name="What Claude Code sees in")).to_be_visible()
+    expect(page.get_by_text("4 folders are shown.")).to_be_visible()
+    shown = Mount.objects.filter(space__slug="laptop").values_list("directory", flat=True)
+    assert set(shown) == {str(home / name) for name in (".claude", ".codex", ".gemini", "shop")}

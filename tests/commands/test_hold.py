@@ -8,8 +8,10 @@ import time
 import httpx
 
 from tests.commands.test_disk_secrets import do, sign_in
-from tests.running import refused, running_in
+from tests.running import CSRF_FIELD, refused, running_in
+from tests.stores.test_folder_locks import Other
 
+LEFT = "Another hub on this machine"
 ONE, TWO = "# Rules\n\nRun `make test`.\n", "# Rules\n\nRun `make check`.\n"
 
 
@@ -39,6 +41,28 @@ def test_up_hold(place):
         assert "disk" in browser.get("/s/main/proposals/1/").text
         do(data, "approve", "1")
         assert "make check" in agent.get("prompt").text and (folder / "AGENTS.md").read_text() == TWO
+        one_of_two_hubs_puts_back(folder, data, browser)
+
+
+def one_of_two_hubs_puts_back(folder, data, browser):
+    """Another process holds the folder as another hub does: this one leaves putting back to it, and takes over when it is killed."""
+    file, other = folder / "AGENTS.md", Other()
+    try:
+        assert other.hold_only(folder) == "[]"
+        settings = browser.get("/s/main/settings/access/")
+        token = CSRF_FIELD.search(settings.text)[1]
+        form = {"csrfmiddlewaretoken": token, "on_disk": "hold+put_back"}
+        assert LEFT in browser.post("/s/main/disk/mounts/1/", data=form, headers={"Referer": str(settings.url)}).text
+        file.write_text(ONE)
+        assert until(lambda: browser.get("/s/main/proposals/2/").status_code == 200)
+        assert file.read_text() == ONE, "left to the other hub"
+        other.process.kill()
+        assert until(lambda: LEFT not in browser.get(settings.url).text)
+        file.write_text(ONE + "More.\n")
+        assert until(lambda: file.read_text() == TWO)
+    finally:
+        other.process.kill()
+        other.process.wait()
 
 
 def test_mount_add_on_disk(place, data_dir):

@@ -11,7 +11,7 @@ from django.utils import timezone
 from memoryhub.db import statements
 from memoryhub.domain import accounts, files, prompts, working
 from memoryhub.domain.accounts.authenticate import statement
-from memoryhub.domain.prompts import PromptRequest, inputs, serve
+from memoryhub.domain.prompts import PromptRequest, inputs_sql, serve
 from memoryhub.domain.working import entries
 from memoryhub.errors import Invalid
 from memoryhub.models import HUB, File, Space, WorkingEntry
@@ -152,13 +152,13 @@ def test_a_text_that_changed_is_sent_alone(scene, counter, handed, asked):
     asked.clear()
     assert b"another" in handed().data
     (_, (sql, found), *ledger) = asked
-    assert sql == inputs.TEXTS and len(ledger) == 1
+    assert sql == inputs_sql.TEXTS and len(ledger) == 1
     assert [row[5] for row in found] == [None, None, None, b"another", None, None]
     asked.clear()
     prompts.change_agent(counter, HUB, persona="Calm.")
     asked.clear()
     assert b"Calm." in handed().data
-    assert inputs.TEXTS not in [sql for sql, _ in asked] and len(asked) == 3  # who calls, everything, the delivery
+    assert inputs_sql.TEXTS not in [sql for sql, _ in asked] and len(asked) == 3  # who calls, everything, the delivery
 
 
 def test_a_prompt_that_did_not_change_is_one_statement(scene, handed, asked):

@@ -20,7 +20,7 @@ from memoryhub.embedders import EmbedderUnavailable
 from memoryhub.errors import HubError, Invalid
 from memoryhub.management import health
 from memoryhub.models import HUB, Actor, Webhook
-from memoryhub.settings import outbound
+from memoryhub.settings_addresses import outbound
 
 LOOPBACK = ["127.0.0.1", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0x7f.1", "localhost", "LOCALHOST", "[::1]",
             "[::ffff:127.0.0.1]", "[::127.0.0.1]", "[64:ff9b::127.0.0.1]", "[64:ff9b:1::127.0.0.1]", "[2002:7f00:1::]",

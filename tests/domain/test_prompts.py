@@ -78,7 +78,7 @@ def test_sources_are_looked_up_one_by_one_before_the_database_has_counted_its_ta
     given = {"space": space.pk, "agent": counter.pk, "thread": "", "guidelines": None, "positioning": None,
              "hot": 10, "max_chars": 500}  # fmt: skip
     plan = "\n".join(
-        row[0] for row in statements.rows(f"EXPLAIN {inputs.inputs_sql(False, lately, lately, False)}", given)
+        row[0] for row in statements.rows(f"EXPLAIN {inputs.inputs_statement(False, lately, lately, False)}", given)
     )
     assert "Join Filter" not in plan and "Hash" not in plan and "Merge Join" not in plan, plan
     assert "using one_file_per_path" in plan and "using one_revision_number" in plan, plan

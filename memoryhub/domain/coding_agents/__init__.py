@@ -47,7 +47,10 @@ from memoryhub.domain.coding_agents.laptop import (
     FoundProject,
     agent_home,
     find_agents,
+    folders_to_show,
     project_of,
+    projects_to_show,
+    short_path,
 )
 from memoryhub.domain.coding_agents.matrix import Cell, Group, Row, matrix_of
 from memoryhub.domain.coding_agents.opencode_plugin import NAME as PLUGIN_NAME
@@ -90,6 +93,7 @@ __all__ = [
     "fixes_for_cut",
     "fixes_for_ignored",
     "folder_of",
+    "folders_to_show",
     "format_of",
     "inbox_patches",
     "installed_command",
@@ -108,7 +112,9 @@ __all__ = [
     "plan_uninstall",
     "plugin_command",
     "project_of",
+    "projects_to_show",
     "read_settings",
+    "short_path",
     "text_after_patch",
     "text_after_pending",
     "with_entry",

@@ -16,6 +16,7 @@ from memoryhub.domain.coding_agents.walk import memory_files
 TREE = DiskTree()
 MAX_PROJECTS = 50
 MAX_WALKED = 400  # folders of one project
+MAX_SHOWN = 20  # projects that a space shows at first
 # Where each agent keeps what belongs to a person, and the variable that moves it.
 HOMES = {
     "claude-code": (".claude", "CLAUDE_CONFIG_DIR"), "codex": (".codex", "CODEX_HOME"), "gemini-cli": (".gemini", ""),
@@ -78,6 +79,27 @@ def agent_home(name: str, home: str, env: Mapping[str, str]) -> str | None:
     folder, variable = HOMES.get(name, ("", ""))
     path = env.get(variable) or (os.path.join(home, folder) if folder else "")
     return path if path and os.path.exists(path) else None
+
+
+# ---- what a space shows of it
+
+
+def folders_to_show(found: Sequence[FoundAgent]) -> list[str]:
+    """The folders of agents that lie in the home; of OpenClaw its workspace."""
+    homes = [os.path.realpath(one.home) for one in found if one.home and os.path.isdir(one.home)]
+    return [os.path.join(one, "workspace") if one.endswith("/.openclaw") else one for one in homes]
+
+
+def projects_to_show(found: Sequence[FoundAgent], named: Sequence[str], home: str) -> list[str]:
+    """The projects named first, then others that hold a memory file of their own. A home itself is none."""
+    others = [project.path for one in found for project in one.projects if _has_own(project)]
+    real = os.path.realpath(home)
+    return [path for path in dict.fromkeys([*named, *others]) if not is_below(real, path)][:MAX_SHOWN]
+
+
+def short_path(path: str, home: str) -> str:
+    """A path as people write it: from their home."""
+    return "~" + path[len(home) :] if path == home or path.startswith(home.rstrip("/") + "/") else path
 
 
 # ---- projects

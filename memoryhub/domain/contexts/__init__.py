@@ -4,7 +4,8 @@ from memoryhub.domain.contexts.checks import check
 from memoryhub.domain.contexts.difference import Difference, Missed
 from memoryhub.domain.contexts.fixing import Effect, FixReview, apply_fix, can_make, effects_of, review_fix
 from memoryhub.domain.contexts.home import home_for, set_home
-from memoryhub.domain.contexts.laptop import Shown, show_laptop
+from memoryhub.domain.contexts.laptop import SLUG as LAPTOP
+from memoryhub.domain.contexts.laptop import Offer, Shown, find_laptop, show_chosen, show_laptop
 from memoryhub.domain.contexts.look import SHOWN_FIRST, Compared, Problem, Seen, compare, look
 from memoryhub.domain.contexts.moving import (
     FileChange,
@@ -30,6 +31,7 @@ from memoryhub.domain.contexts.places import Place, mounts_to_look_at, place_in_
 from memoryhub.domain.contexts.space_readers import Loaded, MountReaders, Reader, add_readers, mount_readers
 
 __all__ = [
+    "LAPTOP",
     "SHOWN_FIRST",
     "Compared",
     "Difference",
@@ -40,6 +42,7 @@ __all__ = [
     "Missed",
     "Moment",
     "MountReaders",
+    "Offer",
     "OwnMemory",
     "Place",
     "Plan",
@@ -56,6 +59,7 @@ __all__ = [
     "compare",
     "effects_of",
     "find_entries",
+    "find_laptop",
     "home_for",
     "look",
     "moments_of",
@@ -70,6 +74,7 @@ __all__ = [
     "propose_plan",
     "review_fix",
     "set_home",
+    "show_chosen",
     "show_laptop",
     "targets_for",
     "topic_paths",

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+import socket
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from django.db import transaction
 
-from memoryhub.domain import files, spaces
+from memoryhub.domain import coding_agents, files, spaces
 from memoryhub.domain.coding_agents import FoundAgent
 from memoryhub.domain.contexts.home import SETTING, set_home
-from memoryhub.errors import Conflict, Forbidden, HubError, Invalid
+from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, NotFound
 from memoryhub.models import Actor, Mount, Space
 
 SLUG = "laptop"
@@ -42,14 +43,89 @@ class Shown:
     refused: list[tuple[str, str]] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Offer:
+    """What a home holds, and what a space would show of it: found read only, nothing is made."""
+
+    home: str
+    agents: list[FoundAgent]
+    folders: list[str]  # of agents
+    projects: list[str]
+    slug: str  # of the space that shows them, or would
+    space: Space | None  # the one that does already
+    mounted: frozenset[str]
+
+    @property
+    def new(self) -> list[str]:
+        """What is not shown yet."""
+        return [path for path in (*self.folders, *self.projects) if path not in self.mounted]
+
+
+def find_laptop(actor: Actor, named: Sequence[str] = (), home: str = "") -> Offer:
+    """The coding agents of the home of whoever runs the hub, by default, and the projects named; those that agents remember too."""
+    _require_operator(actor)
+    home = os.path.abspath(home or os.path.expanduser("~"))
+    wanted = [_named_project(one) for one in named]
+    here = coding_agents.project_of(os.path.abspath("."))
+    found = coding_agents.find_agents(home, [*wanted, here], env=os.environ)
+    projects = coding_agents.projects_to_show(found, wanted, home)
+    space, slug = _shown_by(actor, home)
+    mounted = Mount.objects.within(space).values_list("directory", flat=True) if space else ()
+    return Offer(home, found, coding_agents.folders_to_show(found), projects, slug, space, frozenset(mounted))
+
+
+def _named_project(given: str) -> str:
+    path = files.real_directory(given)
+    if not os.path.isdir(path):
+        raise Invalid(f"{path} is no folder.", code="no_directory", field="project")
+    return path
+
+
+def _shown_by(actor: Actor, home: str) -> tuple[Space | None, str]:
+    """The space of this actor that shows the home, and its slug; else none, and a slug that nobody has."""
+    taken = {space.slug: space for space in Space.objects.filter(slug__startswith=SLUG)}
+    for number in range(1, 1_000):
+        slug = SLUG if number == 1 else f"{SLUG}-{number}"
+        space = taken.get(slug)
+        if space is None:
+            return None, slug
+        if spaces.get_setting(space, SETTING) == home and actor_in(actor, space):
+            return space, slug
+    raise Conflict("Too many spaces are named laptop. Use memoryhub laptop --space.", code="space_taken")
+
+
+def actor_in(actor: Actor, space: Space) -> Actor | None:
+    """Whoever runs the hub, in the role that they have in a space; None where they have none."""
+    if actor.person is None:
+        return actor
+    try:
+        return Actor.of_person(actor.person, spaces.get_for_person(actor.person, space.slug)[1])
+    except NotFound:
+        return None
+
+
+def show_chosen(actor: Actor, offer: Offer, chosen: Collection[str]) -> Shown:
+    """Shows what a person ticked of an offer; refused where it names anything else."""
+    if not chosen:
+        raise Invalid("Choose at least one folder.", code="nothing_chosen")
+    if not set(chosen) <= {*offer.folders, *offer.projects}:
+        raise Conflict("The folders changed since you looked. See what is found now.", code="changed_since_seen")
+    agents = [one for one in offer.agents if set(coding_agents.folders_to_show([one])) & set(chosen)]
+    projects = [path for path in offer.projects if path in chosen]
+    return show_laptop(actor, offer.home, agents, projects, slug=offer.slug)
+
+
 @transaction.atomic
 def show_laptop(
     actor: Actor, home: str, found: Sequence[FoundAgent], projects: Sequence[str], *, slug: str = SLUG, name: str = ""
 ) -> Shown:
     """Makes the space, or adds to it what it does not show yet: a mount for the folder of each agent and for each project."""
     space = _space_of(actor, home, slug, name)
+    actor = actor_in(actor, space) or actor
+    if spaces.get_setting(space, SETTING) != home:  # made just now
+        set_home(space, actor, home)
     shown = Shown(space)
-    for directory in _folders(found):
+    for directory in coding_agents.folders_to_show(found):
         own = next((given for end, given in OWN_MEMORY.items() if directory.endswith(f"/{end}")), [])
         _mount(shown, actor, directory, include=own, exclude=list(BESIDE), takes="documents")
     for directory in projects:
@@ -60,10 +136,14 @@ def show_laptop(
     return shown
 
 
-def _space_of(actor: Actor, home: str, slug: str, name: str) -> Space:
-    """The space that shows this home. One that somebody made for something else is never given it: its members would see it."""
+def _require_operator(actor: Actor) -> None:
     if not files.is_hub_operator(actor):
         raise Forbidden("Only who runs the hub says which home on its machine a space shows.")
+
+
+def _space_of(actor: Actor, home: str, slug: str, name: str) -> Space:
+    """The space that shows this home. One that somebody made for something else is never given it: its members would see it."""
+    _require_operator(actor)
     if not _is_storable(home):
         raise Invalid("The name of this home is no UTF-8.", code="invalid_path")
     space = Space.objects.filter(slug=slug).first()
@@ -71,20 +151,11 @@ def _space_of(actor: Actor, home: str, slug: str, name: str) -> Space:
         raise Conflict(
             f"There is a space {slug} that does not show {home}. Name another one with --space.", code="space_taken"
         )
-    if space is None:
-        space = spaces.create(actor, slug, name or "Laptop")
-        set_home(space, actor, home)
-    return space
+    return space or spaces.create(actor, slug, name or f"Laptop {socket.gethostname()}"[:100])
 
 
 def _is_storable(path: str) -> bool:
     return path.isprintable() and path == path.encode("utf-8", "replace").decode()
-
-
-def _folders(found: Sequence[FoundAgent]) -> list[str]:
-    """The folders of agents that lie in the home; of OpenClaw its workspace."""
-    homes = [os.path.realpath(one.home) for one in found if one.home and os.path.isdir(one.home)]
-    return [os.path.join(one, "workspace") if one.endswith("/.openclaw") else one for one in homes]
 
 
 def _mount(shown: Shown, actor: Actor, directory: str, *, include: list[str], exclude: list[str], takes: str) -> None:

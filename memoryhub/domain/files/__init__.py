@@ -66,6 +66,7 @@ from memoryhub.domain.files.mounts import (
     outcome_of_write,
     policy_for,
     put_in_charge,
+    real_directory,
     remove_mount,
     remove_rule,
     reorder_rule,
@@ -92,6 +93,7 @@ from memoryhub.domain.files.revisions import (
 )
 from memoryhub.domain.files.search import glob, grep
 from memoryhub.domain.files.submit import check_content, edited_texts, submit, submit_all
+from memoryhub.domain.files.transfer import copy, move
 from memoryhub.domain.files.tree import (
     FOLDER_PAGE_SIZE,
     GUIDELINES_PATH,
@@ -110,12 +112,10 @@ from memoryhub.domain.files.tree import (
     tree,
 )
 from memoryhub.domain.files.write import (
-    copy,
     delete,
     edit,
     exists,
     file_row,
-    move,
     published_now,
     read,
     read_many,
@@ -231,6 +231,7 @@ __all__ = [
     "put_in_charge",
     "read",
     "read_many",
+    "real_directory",
     "record_revision",
     "remove_mount",
     "remove_rule",

@@ -12,7 +12,7 @@ from django.db import transaction
 from memoryhub.db import statements
 from memoryhub.domain import activity
 from memoryhub.domain.files import mounts, revisions
-from memoryhub.domain.files.disk import arrivals, marks, sync
+from memoryhub.domain.files.disk import arrivals, marks, problems, sync
 from memoryhub.domain.files.mounts import Place
 from memoryhub.errors import Forbidden, Invalid, Stale
 from memoryhub.models import Actor, File, Mount, Revision, Space
@@ -84,7 +84,7 @@ def start_change(space: Space, actor: Actor, path: str, place: Place, thread_id:
         refuse_folder(space, path, place, thread_id)
     sync.pull_from_disk(space, file, place)
     if file.problem and isinstance(place.store, FilesystemStore):
-        raise sync.disk_error(file, place)
+        raise problems.disk_error(file, place)
     return Change(space, actor, path, place, file, revisions.newest_text(file))
 
 

@@ -17,7 +17,8 @@ from memoryhub.domain.accounts import require
 from memoryhub.domain.files import change, mounts, revisions
 from memoryhub.domain.files.read import Published
 from memoryhub.domain.files.requests import Applied, ChangeRequest, Pending, TextBefore, text_as_bytes
-from memoryhub.domain.files.write import delete, edit, file_row, insert, move, read, read_many, write
+from memoryhub.domain.files.transfer import move
+from memoryhub.domain.files.write import delete, edit, file_row, insert, read, read_many, write
 from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, NotFound
 from memoryhub.models import Actor, Mount, Policy, Revision, Space
 from memoryhub.stores import paths

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from memoryhub.db import fragments, statements
 from memoryhub.domain import activity
-from memoryhub.domain.prompts import inputs
+from memoryhub.domain.prompts import inputs_sql
 from memoryhub.domain.prompts.assemble import assemble_request
 from memoryhub.domain.prompts.explain.live_threads import THREAD_LIFETIME, grouped_threads, live_threads
 from memoryhub.domain.prompts.explain.sizes import Segment, segments_of
@@ -280,7 +280,7 @@ def prompt_now(
 
 
 WORKING_IDS = f"""
-SELECT a.id, {inputs.newest_ids("s.id", "a.id", inputs.HOT_LIMIT)}, {fragments.INCARNATION}
+SELECT a.id, {inputs_sql.newest_ids("s.id", "a.id", inputs_sql.HOT_LIMIT)}, {fragments.INCARNATION}
 FROM memoryhub_agent a JOIN memoryhub_space s ON s.id = a.space_id WHERE a.id = ANY(%s)
 """  # noqa: S608 (an expression of ours)
 

@@ -15,7 +15,7 @@ from memoryhub.db import statements
 from memoryhub.dialects import Dialect, Entry, Ingredients, Part, Rendered, Source, Warn, tokens_of_bytes
 from memoryhub.domain import retrieval
 from memoryhub.domain.files import GUIDELINES_PATH, POSITIONING_PATH
-from memoryhub.domain.prompts import agents, inputs, inputs_then, memory, warnings
+from memoryhub.domain.prompts import agents, inputs, inputs_sql, inputs_then, memory, warnings
 from memoryhub.domain.prompts.inputs import PromptInputs
 from memoryhub.domain.prompts.requests import NO_LIMITS, AskedLimits, PromptRequest, as_looked_at, dialect_for
 from memoryhub.errors import Invalid
@@ -226,7 +226,7 @@ def with_pending(prompt: Prompt, numbers: tuple[int, ...]) -> Prompt:
     return prompt if prompt.pending == numbers else replace(prompt, pending=numbers)
 
 
-PENDING = inputs.PENDING.format(paths="%(paths)s::text[]")
+PENDING = inputs_sql.PENDING.format(paths="%(paths)s::text[]")
 
 
 def pending_numbers(space_id: int, listed: list[str]) -> tuple[int, ...]:

@@ -19,7 +19,7 @@ from memoryhub.db.cache import Cache
 from memoryhub.dialects import Dialect
 from memoryhub.domain import retrieval
 from memoryhub.domain.accounts import Caller, digest_of
-from memoryhub.domain.prompts import deliveries, inputs
+from memoryhub.domain.prompts import deliveries, inputs, inputs_sql
 from memoryhub.domain.prompts.assemble import Prompt, build_prompt, gather_inputs
 from memoryhub.domain.prompts.inputs import PromptInputs
 from memoryhub.domain.prompts.requests import NO_LIMITS, PromptRequest, dialect_for
@@ -27,9 +27,9 @@ from memoryhub.models import Agent
 from memoryhub.refusals import go_on_without_room
 from memoryhub.stores.file_cache import FileCache, are_unchanged
 
-WORKING_IDS = inputs.newest_ids("s.id", "a.id", inputs.HOT_LIMIT)
+WORKING_IDS = inputs_sql.newest_ids("s.id", "a.id", inputs_sql.HOT_LIMIT)
 # For a call that names a limit of its own, of which the first ones count.
-ALL_WORKING_IDS = inputs.newest_ids("s.id", "a.id", str(retrieval.MAX_ITEMS))
+ALL_WORKING_IDS = inputs_sql.newest_ids("s.id", "a.id", str(retrieval.MAX_ITEMS))
 
 prompt_cache: FileCache[Prompt] = FileCache()
 # What prompts are made of: another query or task needs none of it anew.
@@ -38,7 +38,7 @@ Made = TypeVar("Made", Prompt, PromptInputs)
 
 
 # Where files of a `views` mount may be in the prompt, what they show.
-VIEW = retrieval.views.ids_sql("s.id", "a.id", inputs.HOT_LIMIT)
+VIEW = retrieval.views.ids_sql("s.id", "a.id", inputs_sql.HOT_LIMIT)
 VIEW_IDS = f"CASE WHEN s.has_views THEN {VIEW} END"
 WORKING_OR_VIEW_IDS = f"CASE WHEN s.has_views THEN {VIEW} ELSE {WORKING_IDS} END"
 ALL_WORKING_OR_VIEW_IDS = f"CASE WHEN s.has_views THEN {VIEW} ELSE {ALL_WORKING_IDS} END"

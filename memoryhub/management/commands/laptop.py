@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import socket
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -16,14 +15,12 @@ from django.core.management.base import CommandParser
 
 from memoryhub.dialects import coding
 from memoryhub.domain import coding_agents
-from memoryhub.domain.coding_agents import FoundAgent
+from memoryhub.domain.coding_agents import FoundAgent, short_path
 from memoryhub.errors import HubError, Invalid
 from memoryhub.languages import translated
 from memoryhub.management.base import HubCommand, database
 from memoryhub.management.terminal import one_line, say, with_help
 from memoryhub.server import datadir
-
-MAX_SHOWN = 20  # projects
 
 
 def add_arguments(parser: argparse.ArgumentParser | CommandParser) -> None:
@@ -80,13 +77,13 @@ def lines_of(found: list[FoundAgent], home: str) -> list[str]:
     for one in found:
         version = f" {one.version}" if one.version else ""
         lines.append(
-            f"  {coding.agent(one.agent).title}{version}{f', {printable(short(one.home, home))}' if one.home else ''}"
+            f"  {coding.agent(one.agent).title}{version}{f', {printable(short_path(one.home, home))}' if one.home else ''}"
         )
         for project in one.projects:
             loaded = [file for file in project.files if file.kind != "ignored"]
             size = sum(file.bytes for file in loaded)
             lines.append(
-                f"    {printable(short(project.path, home))}: {len(loaded)} file{'' if len(loaded) == 1 else 's'}, {size:,} bytes"
+                f"    {printable(short_path(project.path, home))}: {len(loaded)} file{'' if len(loaded) == 1 else 's'}, {size:,} bytes"
             )
     return lines
 
@@ -96,26 +93,9 @@ def said(line: str) -> str:
     return line[: len(line) - len(line.lstrip())] + say(line.strip())
 
 
-def short(path: str, home: str) -> str:
-    return "~" + path[len(home) :] if path == home or path.startswith(home + "/") else path
-
-
 def printable(path: str) -> str:
     """A path as a terminal can print it."""
     return one_line(path)
-
-
-def projects_to_show(found: list[FoundAgent], named: Sequence[str], home: str) -> list[str]:
-    """The projects named first, then others that hold a memory file of their own. A home itself is none."""
-    others = [
-        project.path
-        for one in found
-        for project in one.projects
-        if any(file.path.startswith(project.path + "/") and file.kind != "ignored" for file in project.files)
-    ]
-    real = os.path.realpath(home)
-    listed = dict.fromkeys([*named, *others])
-    return [path for path in listed if not (real + "/").startswith(path.rstrip("/") + "/")][:MAX_SHOWN]
 
 
 class Command(HubCommand):
@@ -133,7 +113,7 @@ class Command(HubCommand):
     def run(self, **options: Any) -> str | None:
         home, named = home_of(options["home"]), named_projects(options["paths"])
         found = find(options["home"], options["paths"])
-        projects = projects_to_show(found, named if options["paths"] else [], home)
+        projects = coding_agents.projects_to_show(found, named if options["paths"] else [], home)
         self.tell("\n".join(lines_of(found, home)))
         if not found and not projects:
             return None
@@ -148,8 +128,7 @@ class Command(HubCommand):
         return None
 
     def plan(self, found: list[FoundAgent], projects: list[str], home: str) -> list[str]:
-        folders = [short(one.home, home) for one in found if one.home and os.path.isdir(one.home)]
-        shown = [*folders, *(short(path, home) for path in projects)]
+        shown = [short_path(path, home) for path in [*coding_agents.folders_to_show(found), *projects]]
         return [
             "",
             "memoryhub will show, and write nothing there by itself:",
@@ -171,13 +150,13 @@ class Command(HubCommand):
         from memoryhub.server.migrate import migrate_if_needed
 
         migrate_if_needed()
-        name = f"Laptop {socket.gethostname()}"[:100] if slug == "laptop" else slug
+        name = "" if slug == contexts.LAPTOP else slug
         shown = contexts.show_laptop(HUB, home, found, projects, slug=slug, name=name)
         first_start.join(shown.space, accounts.hub_owner())
         for directory, why in shown.refused:
-            self.stderr.write(translated(f"{printable(short(directory, home))} is not shown: {why}"))
+            self.stderr.write(translated(f"{printable(short_path(directory, home))} is not shown: {why}"))
         for prefix, directory in shown.mounts:
-            self.tell(f"{prefix} shows {printable(short(directory, home))}")
+            self.tell(f"{prefix} shows {printable(short_path(directory, home))}")
         if not is_running():
             return ""
         secret = accounts.make_sign_in_link(HUB, accounts.hub_owner(), leads_to=f"/s/{shown.space.slug}/contexts/")

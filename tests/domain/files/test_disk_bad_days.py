@@ -11,10 +11,10 @@ import time
 import pytest
 
 from memoryhub.domain import files, proposals, spaces, write_hooks
-from memoryhub.domain.files.disk import arrivals
+from memoryhub.domain.files.disk import arrivals, put_backs
 from memoryhub.domain.files.disk.watch import scan
 from memoryhub.domain.proposals import from_disk
-from memoryhub.models import HUB, File, Proposal, Revision
+from memoryhub.models import HUB, ActivityLine, File, Mount, Proposal, Revision
 from tests.domain.files.test_disk_held import ONE, PATH, THREE, TWO, hold, mia, read, root, row, space, waiting  # noqa: F401  fixtures
 from tests.domain.files.test_faults import in_a_process, killing, start_again
 
@@ -78,6 +78,45 @@ def test_two_hubs_that_hold_one_folder_come_to_rest(space, root, mia):
     on_disk = (root / "AGENTS.md").read_text()
     assert read(space) == on_disk == read(other, "/notes/AGENTS.md")
     assert {ONE, TWO} <= known_texts(space) | known_texts(other)
+
+
+def test_of_two_mounts_the_first_puts_back_until_it_stops(space, root, mia):
+    other = spaces.create(HUB, "other")
+    for owner, prefix, directory in (
+        (space, "/memories/", root),
+        (other, "/notes/", root),
+        (other, "/sub/", root / "sub"),
+    ):
+        directory.mkdir(exist_ok=True)
+        mount = files.mounts_of_space(owner)[0] if owner == space else files.add_mount(
+            owner, HUB, prefix, store="filesystem", directory=str(directory))  # fmt: skip
+        files.take_in_mount(owner, mount)
+        files.change_on_disk(owner, HUB, mount, "hold", put_back=True)
+
+    def agree():
+        put_backs.agree_on_put_backs(list(Mount.objects.select_related("space").order_by("pk")))
+        return {one.prefix: one.put_back_elsewhere for one in Mount.objects.filter(put_back=True)}
+
+    try:
+        assert agree() == agree() == {"/memories/": False, "/notes/": True, "/sub/": True}
+        (root / "AGENTS.md").write_text(TWO)
+        scan(other, mount_at(other, "/notes/"))
+        assert (root / "AGENTS.md").read_text() == TWO and waiting(other), "held, and left on disk"
+        scan(space, mount_at(space, "/memories/"))
+        assert (root / "AGENTS.md").read_text() == ONE == read(space)
+        scan(other, mount_at(other, "/notes/"))
+        assert not waiting(other) and read(other, "/notes/AGENTS.md") == ONE
+        files.change_on_disk(space, HUB, mount_at(space, "/memories/"), "apply")
+        assert agree() == {"/notes/": False, "/sub/": True}
+        said = ActivityLine.objects.within(other).filter(verb="mounts.put_back").values_list("says", flat=True)
+        assert list(said.order_by("pk")).count("puts changes back in") == 1
+    finally:
+        Mount.objects.update(put_back=False)
+        put_backs.agree_on_put_backs([])
+
+
+def mount_at(space, prefix):
+    return next(one for one in files.mounts_of_space(space) if one.prefix == prefix)
 
 
 def test_odd_things_in_a_held_folder(space, root, tmp_path):

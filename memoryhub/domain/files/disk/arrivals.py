@@ -43,7 +43,7 @@ class Handling:
 
 
 HANDLING = """
-SELECT on_disk, put_back, taken_in_at IS NOT NULL FROM memoryhub_mount WHERE space_id = %s AND prefix = %s
+SELECT on_disk, put_back AND NOT put_back_elsewhere, taken_in_at IS NOT NULL FROM memoryhub_mount WHERE space_id = %s AND prefix = %s
 """
 
 

@@ -3,6 +3,8 @@ approved text on disk."""
 
 from __future__ import annotations
 
+import os
+
 from django.db import transaction
 from django.db.models import OuterRef, Subquery
 
@@ -10,6 +12,7 @@ from memoryhub.domain import activity, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.domain.files import revisions, write
 from memoryhub.domain.files.disk import arrivals, marks, sync
+from memoryhub.domain.files.disk.put_backs import LOCKS, note_put_back
 from memoryhub.domain.files.disk.watch import scan, sync_path
 from memoryhub.domain.files.mounts import find_mount, mounts_of_space, place_in_mount
 from memoryhub.domain.files.mounts.resolve import Place
@@ -38,6 +41,8 @@ def change_on_disk(space: Space, actor: Actor, mount: Mount, on_disk: str, *, pu
     if (mount.on_disk, mount.put_back) != after:
         mount.on_disk, mount.put_back = after
         mount.save(update_fields=["on_disk", "put_back"])
+        is_elsewhere = mount.put_back and not LOCKS.is_free(os.path.realpath(mount.directory))
+        note_put_back(mount, is_elsewhere=is_elsewhere)
         fought = File.objects.within(space).filter(path__startswith=mount.prefix, applies_since__isnull=False)
         fought.update(applies_since=None, put_backs=0, put_back_at=None)
         spaces.mark_setup(space)

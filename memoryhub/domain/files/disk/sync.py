@@ -19,7 +19,7 @@ from django.utils import timezone
 from memoryhub.db import fragments, statements
 from memoryhub.domain import jobs, spaces
 from memoryhub.domain.files import revisions
-from memoryhub.domain.files.disk import arrivals, conflicts, marks
+from memoryhub.domain.files.disk import arrivals, conflicts, marks, problems
 from memoryhub.domain.files.disk.marks import DiskText
 from memoryhub.domain.files.mounts import (
     MOUNT_COLUMNS,
@@ -92,7 +92,7 @@ def sync_file(space: Space, path: str, place: Place, thread_id: str = "") -> Fil
             if not (file.held or file.put_backs):  # what is held keeps its row
                 file.delete()
             if file.problem:
-                raise disk_error(file, place)
+                raise problems.disk_error(file, place)
             return None
     return file
 
@@ -117,21 +117,6 @@ def leave_out(space: Space, file: File, why: LeftOut) -> None:
         file.delete()
     elif file.written_revision != file.revision or file.written_sha256 or file.problem:
         mark_written(file, None, None)
-
-
-def disk_error(file: File, place: Place) -> HubError:
-    """The error that reading the file on disk gives: it can neither be recorded nor overwritten."""
-    assert isinstance(place.store, FilesystemStore)
-    try:
-        place.store.read(place.relative)
-    except HubError as error:
-        return error
-    return Unavailable(file.problem, code="disk_error", path=file.path)
-
-
-def is_unreadable(file: File) -> bool:
-    """Whether the disk cannot be read. A problem of writing a revision is none: that revision is published all the same."""
-    return bool(file.problem) and not file.problem.startswith("Revision ")
 
 
 def pull_from_disk(space: Space, file: File, place: Place) -> None:
@@ -168,27 +153,15 @@ def read_disk(file: File, place: Place) -> FileContent | None:
     try:
         found = place.store.read(place.relative)
     except NotFound:
-        _clear_problem(file)
+        problems.clear_problem(file)
         return None
     except HubError as error:
         if error.status == 503 and error.code != "disk_error":
             raise
-        _set_problem(file, error.message)
+        problems.set_problem(file, error.message)
         return None
-    _clear_problem(file)
+    problems.clear_problem(file)
     return found
-
-
-def _set_problem(file: File, sentence: str) -> None:
-    if file.problem != sentence[:300]:
-        file.problem, file.stat = sentence[:300], None
-        file.save(update_fields=["problem", "stat"])
-
-
-def _clear_problem(file: File) -> None:
-    if file.problem:
-        file.problem = ""
-        file.save(update_fields=["problem"])
 
 
 def _note_stat(file: File, found: FileContent | None) -> None:
@@ -229,15 +202,13 @@ def write_to_disk(space: Space, file: File, place: Place, at_hand: tuple[int, by
         try:
             placed, written = _write_newest(space, file, place, at_hand, displaced)
         except HubError as error:
-            _set_problem(file, _unwritten_problem(file, error))
+            problems.set_problem(file, problems.unwritten(file, error))
             return
         displaced = _after_write(space, file, place, placed, written)
     if file.written_revision != file.revision:
-        _set_problem(file, f"Revision {file.revision} is not written: something else keeps replacing the file on disk.")
-
-
-def _unwritten_problem(file: File, error: HubError) -> str:
-    return f"Revision {file.revision} is not on disk yet. {error.message}"
+        problems.set_problem(
+            file, f"Revision {file.revision} is not written: something else keeps replacing the file on disk."
+        )
 
 
 def _write_newest(
@@ -341,13 +312,13 @@ def push_revision(space: Space, file_id: int, number: int, text: bytes) -> str:
         if place.why_out():  # a pattern changed meanwhile
             return ""
         if isinstance(place.store, ElsewhereStore):
-            _set_problem(file, _unwritten_problem(file, Unavailable(why_waiting(_whole_mount(space, file)))))
+            problems.set_problem(file, problems.unwritten(file, Unavailable(why_waiting(_whole_mount(space, file)))))
             return file.problem
         try:
             pull_from_disk(space, file, place)
             write_to_disk(space, file, place, (number, text))
         except HubError as error:
-            _set_problem(file, _unwritten_problem(file, error))
+            problems.set_problem(file, problems.unwritten(file, error))
     return file.problem if file.written_revision != file.revision else ""
 
 

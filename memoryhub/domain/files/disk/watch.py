@@ -25,6 +25,7 @@ from memoryhub.domain.files.disk.handover import mounts_of_this_node, write_wait
 from memoryhub.domain.files.disk.intake import folders_taken_in, leave_out_known, taken_files
 from memoryhub.domain.files.disk.leftovers import recover_leftovers
 from memoryhub.domain.files.disk.marks import DiskText
+from memoryhub.domain.files.disk.put_backs import agree_on_put_backs
 from memoryhub.domain.files.disk.sync import is_written, sync_file
 from memoryhub.domain.files.mounts import find_mount, intake_of, is_inside, is_mine, mounts_of_space, place_in_mount
 from memoryhub.errors import Conflict, HubError, NotFound
@@ -186,6 +187,7 @@ def watch(stop: threading.Event) -> None:
     while not stop.is_set():
         mounts = mounts_of_this_node()
         directories = {mount.pk: _directory_identity(mount) for mount in mounts}
+        agree_on_put_backs(mounts)  # before the first change is put back
         for mount in mounts:
             _scan_mount(mount, recovered)
         if any(directories.values()):
@@ -248,6 +250,7 @@ def _watch_folders(stop: threading.Event, mounts: list[Mount], directories: dict
     is_first, compared = True, time.monotonic()
     try:
         for changes in events:
+            agree_on_put_backs(mounts)
             if is_first:  # what changed between the last scan and the start of this watch
                 for mount in mounts:
                     _scan_mount(mount, {mount.pk})
@@ -271,7 +274,7 @@ def _watch_folders(stop: threading.Event, mounts: list[Mount], directories: dict
 
 def _as_watched(mounts: list[Mount]) -> set[tuple[Any, ...]]:
     """What has to stay as it is for a watch to go on."""
-    return {(m.pk, m.directory, m.prefix, m.selection, _directory_identity(m)) for m in mounts}
+    return {(m.pk, m.directory, m.prefix, m.selection, m.put_back, _directory_identity(m)) for m in mounts}
 
 
 def _real_folders(mount: Mount) -> Iterator[str]:

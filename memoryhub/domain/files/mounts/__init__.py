@@ -9,7 +9,13 @@ from memoryhub.domain.files.mounts.changes import (
     stop_excluding,
     take_in_name,
 )
-from memoryhub.domain.files.mounts.directories import allowed_roots, is_hub_operator, is_inside, may_mount_directories
+from memoryhub.domain.files.mounts.directories import (
+    allowed_roots,
+    is_hub_operator,
+    is_inside,
+    may_mount_directories,
+    real_directory,
+)
 from memoryhub.domain.files.mounts.explain import Explanation, WriteOutcome, explain_path, outcome_of_write
 from memoryhub.domain.files.mounts.guard import (
     check_agents_path,
@@ -104,6 +110,7 @@ __all__ = [
     "place_in_mount",
     "policy_for",
     "put_in_charge",
+    "real_directory",
     "reclaim",
     "remove_mount",
     "remove_rule",

@@ -1,0 +1,93 @@
+"""Moving and copying files: two paths changed in one transaction."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from memoryhub.domain.files import mounts, revisions
+from memoryhub.domain.files.change import (
+    Guard,
+    check_if_match,
+    check_marks,
+    check_protected,
+    record_change,
+    require_existing,
+    start_change,
+)
+from memoryhub.domain.files.disk import sync
+from memoryhub.errors import Conflict
+from memoryhub.models import Actor, Revision, Space
+from memoryhub.stores import paths
+
+
+def move(
+    space: Space,
+    actor: Actor,
+    path: str,
+    to: str,
+    *,
+    reason: str = "",
+    if_match: str | None = None,
+    proposal: int | None = None,
+    approval: revisions.Approval | None = None,
+    thread_id: str = "",
+    guard: Guard | None = None,
+) -> Revision:
+    """Give a file another path; its history can be followed back through the move."""
+    return _transfer(
+        space,
+        actor,
+        path,
+        to,
+        reason=reason,
+        if_match=if_match,
+        proposal=proposal,
+        approval=approval,
+        thread_id=thread_id,
+        keep_source=False,
+        guard=guard,
+    )
+
+
+def copy(space: Space, actor: Actor, path: str, to: str, *, reason: str = "", thread_id: str = "") -> Revision:
+    """Make a second file with the same text."""
+    return _transfer(space, actor, path, to, reason=reason, thread_id=thread_id, keep_source=True)
+
+
+def _transfer(
+    space: Space, actor: Actor, path: str, to: str, *, reason: str, keep_source: bool, if_match: str | None = None,
+    proposal: int | None = None, approval: revisions.Approval | None = None, thread_id: str = "", guard: Guard | None = None,
+) -> Revision:  # fmt: skip
+    path, to = paths.clean(path), paths.clean(to)
+    if path == to:
+        raise Conflict(f"The destination {to} is the file itself.", code="file_exists", path=to)
+    places = {name: mounts.resolve_path(space, name, agent=actor.agent) for name in (path, to)}
+    with transaction.atomic():
+        # In the order of the paths, so that two moves in opposite directions cannot wait for each other.
+        changes = {name: start_change(space, actor, name, places[name], thread_id) for name in sorted((path, to))}
+        source, target = changes[path], changes[to]
+        target.guard = guard
+        require_existing(source)
+        check_if_match(source.file, if_match)
+        if target.exists:
+            raise Conflict(f"The destination {to} already exists.", code="file_exists", path=to)
+        if not keep_source:
+            check_protected(source, b"", proposal)
+        number = source.file.revision
+        moved = {} if keep_source else {"moved_from": path, "restored_from": number}
+        why = reason or (f"Copied from {path}" if keep_source else f"Moved from {path}")
+        verb, says = ("files.copy", "created") if keep_source else ("files.move", "moved")
+        revision = record_change(
+            target, source.before, verb, says, adds=f"from {path}", kind="create" if keep_source else "move", reason=why,
+            proposal=proposal, approval=approval, **moved,
+        )  # fmt: skip
+        if not keep_source:
+            check_marks(source, None)
+            why = reason or f"Moved to {to}"
+            revisions.record_revision(
+                space, source.file, actor, b"", kind="move", reason=why, proposal=proposal, approval=approval, is_deleted=True,
+                before=source.before, in_place=not source.place.store.on_disk,
+            )  # fmt: skip
+            if source.place.store.on_disk:  # the deleted half of a move gets no line of activity
+                sync.push_after_commit(space, source.file, b"")
+        return revision
