@@ -186,7 +186,11 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "memoryhub.web.context.page",
             ],
-            "builtins": ["memoryhub.templatetags.hub", "django_htmx.templatetags.django_htmx"],
+            "builtins": [
+                "memoryhub.templatetags.hub",
+                "memoryhub.templatetags.agent_names",
+                "django_htmx.templatetags.django_htmx",
+            ],
         },
     }
 ]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 import os
 import resource
+import signal
 import socket
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,12 +21,16 @@ from memoryhub.db import hang
 from memoryhub.errors import HubError
 from memoryhub.server import processes, supervise
 from memoryhub.server.datadir import DataDirError
-from memoryhub.server.http import watchdog
+from memoryhub.server.http import handover, watchdog
 from memoryhub.server.http.http1 import Environ
+
+log = logging.getLogger("memoryhub")
 
 BACKLOG = 1024  # connections that wait for a worker
 MAX_FILES = 8192
 SEND_BUFFER = 128 * 1024  # else the system keeps megabytes for a slow reader, and for long nothing seems to move
+LOOK_SECONDS = 0.5  # between two looks at the workers
+PAGE_SECONDS = 1.0  # that a request for a page may take, before a spare worker answers the others
 SECONDS_TO_STOP = 8  # for requests under way; less than the hub gives the web processes together
 
 
@@ -59,8 +66,29 @@ def _bind_problem(host: str, port: int, error: OSError) -> str:
 
 
 @dataclass
+class Place:
+    """A web worker as its parent sees it."""
+
+    child: supervise.Child
+    among: handover.Place | None  # None: it is the only one
+    heartbeat: watchdog.Heartbeat
+    was_stopped: bool = False  # at the last look
+
+    @property
+    def pid(self) -> int | None:
+        """None while no process runs here."""
+        process = self.child.process
+        return process.pid if process is not None and process.is_alive() else None
+
+    def is_held_up(self) -> bool:
+        """Whether it is in one request for so long that another worker should answer the next."""
+        busy = self.heartbeat.busy()
+        return self.pid is None or (busy is not None and time.monotonic() - busy[0] > PAGE_SECONDS)
+
+
+@dataclass
 class Workers:
-    """The web workers of one hub: started again when they end, and ended when they hang in a request."""
+    """The web workers of one hub: started again when they end, and ended when they hang in a request or are stopped."""
 
     listener: socket.socket
     application: Callable[..., Any]
@@ -68,18 +96,15 @@ class Workers:
     data_dir: Path
     request_seconds: float
     stranger_requests: int = 0
-    children: list[supervise.Child] = field(default_factory=list)
-    heartbeats: list[watchdog.Heartbeat] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
 
     def run(self, count: int) -> None:
         """Serve until SIGTERM; the process that calls this becomes the parent of the workers."""
         supervise.stop_on_signals()
         _allow_many_files()
-        for number in range(1, count + 1):
-            heartbeat = watchdog.Heartbeat()
-            self.heartbeats.append(heartbeat)
-            self.children.append(supervise.Child(f"web worker {number}", partial(self._serve, heartbeat), vital=True))
-        supervisor = supervise.Supervisor(self.children, lambda: None, self._end_stuck, SECONDS_TO_STOP)
+        self._make_places(count)
+        children = [place.child for place in self.places]
+        supervisor = supervise.Supervisor(children, lambda: None, self._look, SECONDS_TO_STOP, LOOK_SECONDS)
         try:
             supervisor.run(lambda: True)
         except supervise.Stop:
@@ -90,7 +115,21 @@ class Workers:
             supervise.ignore_signals()
             supervisor.stop()
 
-    def _serve(self, heartbeat: watchdog.Heartbeat) -> None:
+    def _make_places(self, count: int) -> None:
+        """One for each worker; beside several a spare one, which runs while those for pages are held up."""
+        heartbeats = [watchdog.Heartbeat() for _ in range(count)]
+        among: list[handover.Place | None] = [None] * count
+        if count > 1:
+            heartbeats.append(watchdog.Heartbeat())
+            among = [*handover.places(heartbeats[:-1], spare=heartbeats[-1])]
+        for number, (heartbeat, place) in enumerate(zip(heartbeats, among, strict=True), 1):
+            is_spare = place is not None and place.is_spare
+            name = "spare web worker" if is_spare else f"web worker {number}"
+            serve = partial(self._serve, heartbeat, place)
+            child = supervise.Child(name, serve, vital=not is_spare, on_demand=is_spare)
+            self.places.append(Place(child, place, heartbeat))
+
+    def _serve(self, heartbeat: watchdog.Heartbeat, place: handover.Place | None) -> None:
         # Inside: the commands need no web server.
         from memoryhub.server.http.loop import Limits
         from memoryhub.server.http.turns import Strangers
@@ -99,19 +138,41 @@ class Workers:
         with contextlib.suppress(OSError):  # a full disk is no reason not to serve
             processes.write_note(self.data_dir)
         hang.watch()
-        others = [other for other in self.heartbeats if other is not heartbeat]
         limits = Limits(connections=min(Limits.connections, open_files() - 100))
         strangers = Strangers(self.stranger_requests)
-        Worker(self.listener, self.application, self.allowed_bytes, heartbeat, others, limits, strangers).run(
+        Worker(self.listener, self.application, self.allowed_bytes, heartbeat, place, limits, strangers).run(
             os.getppid()
         )
 
-    def _end_stuck(self) -> None:
-        for child, heartbeat in zip(self.children, self.heartbeats, strict=True):
-            if child.process is None or not child.process.is_alive() or child.process.pid is None:
-                heartbeat.clear()  # what its worker was in ended with it
-            elif watchdog.end_if_stuck(heartbeat, child.process.pid, self.request_seconds, self.data_dir):
-                child.started = 0.0  # a request was at fault: the next worker starts at once
+    def _look(self) -> None:
+        for place in self.places:
+            if place.pid is None:
+                place.heartbeat.clear()  # what its worker was in ended with it
+            elif watchdog.end_if_stuck(place.heartbeat, place.pid, self.request_seconds, self.data_dir):
+                place.child.started = 0.0  # a request was at fault: the next worker starts at once
+            else:
+                self._end_if_stopped(place, place.pid)
+        self._start_spare()
+
+    def _end_if_stopped(self, place: Place, pid: int) -> None:
+        """A worker that was stopped would keep its connections waiting. Two looks: the whole hub may be going on just now."""
+        is_stopped = watchdog.is_stopped(pid)
+        if is_stopped and place.was_stopped:
+            log.warning("the %s (process %d) was stopped; it is ended and another one starts", place.child.name, pid)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            place.heartbeat.clear()
+            place.child.started = 0.0
+        place.was_stopped = is_stopped and not place.was_stopped
+
+    def _start_spare(self) -> None:
+        """While every worker for pages is held up, people who ask for another page get it from a spare one."""
+        spare = next((one for one in self.places if one.child.on_demand), None)
+        if spare is None or spare.child.process is not None:
+            return
+        pages = [one for one in self.places if one is not spare and one.among is not None and one.among.for_pages]
+        if all(one.is_held_up() for one in pages):
+            spare.child.start(lambda: None)
 
 
 def _allow_many_files() -> None:

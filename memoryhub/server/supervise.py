@@ -34,6 +34,7 @@ class Child:
     name: str
     target: Callable[[], None]
     vital: bool = False  # the hub ends when it cannot be kept alive
+    on_demand: bool = False  # somebody else starts it, and it ends by itself
     process: multiprocessing.process.BaseProcess | None = None
     started: float = 0.0
     short_lives: int = 0
@@ -51,6 +52,11 @@ class Child:
     def note_end(self) -> None:
         """Set when it may start again: at once the first time, later each time it ended soon after its start."""
         assert self.process is not None
+        if self.on_demand:
+            if self.process.exitcode:
+                log.warning("the %s process ended (%s)", self.name, _exit_reason(self.process.exitcode))
+            self.process = None
+            return
         was_short = time.monotonic() - self.started < SHORT_LIFE
         self.short_lives = self.short_lives + 1 if was_short else 0
         self.not_before = time.monotonic() + (min(0.5 * 2**self.short_lives, 30) if self.short_lives > 1 else 0)
@@ -82,20 +88,22 @@ class Supervisor:
 
     children: Sequence[Child]
     in_child: Callable[[], None]  # what each child calls first: it releases locks and sockets of the hub
-    each_second: Callable[[], None] = lambda: None
+    look: Callable[[], None] = lambda: None
     seconds_to_stop: float = SECONDS_TO_STOP
+    look_seconds: float = 1.0  # between two calls of `look`
 
     def run(self, ready: Callable[[], bool]) -> None:
         """Start and restart the children until Stop is raised; `ready` is called until it answers True."""
         for child in self.children:
-            child.start(self.in_child)
-        is_ready, last_second = False, 0.0
+            if not child.on_demand:
+                child.start(self.in_child)
+        is_ready, last_look = False, 0.0
         while True:
             is_ready = is_ready or ready()
-            self._wait(1.0 if is_ready else 0.02)
-            if time.monotonic() - last_second > 1:
-                self.each_second()
-                last_second = time.monotonic()
+            self._wait(self.look_seconds if is_ready else 0.02)
+            if time.monotonic() - last_look >= self.look_seconds:
+                self.look()
+                last_look = time.monotonic()
             self._restart_ended()
 
     def _wait(self, seconds: float) -> None:
@@ -109,7 +117,7 @@ class Supervisor:
         for child in self.children:
             if child.process is not None and not child.process.is_alive():
                 child.note_end()
-            if child.process is None and time.monotonic() >= child.not_before:
+            if child.process is None and not child.on_demand and time.monotonic() >= child.not_before:
                 child.start(self.in_child)
 
     def stop(self) -> None:

@@ -137,5 +137,5 @@ def draft_diff(change: PromptChange) -> SafeString:
             f'<tr class="{row.kind}"><td class="sign">{sign}</td>'
             f'<td class="code">{said}{line_with_marks(row.text, row.marks, tag)}</td></tr>'
         )
-    caption = _("Change of the prompt of %(agent)s") % {"agent": change.agent.slug}
+    caption = _("Change of the prompt of %(agent)s") % {"agent": change.agent.name}
     return table(body, caption, ("c-sign", ""))

@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 
 from memoryhub.dialects import tokens_of_bytes
 from memoryhub.stores import paths
+from memoryhub.stores.survey import Survey
 from memoryhub.templatetags.hidden_characters import (
     ROW_WORDS,
     coarse_row,
@@ -169,7 +170,9 @@ def _before(slug: str, where: str, revision: Any) -> str:
 def _approved(line: Any) -> str:
     """Who approved a line of somebody else; of a reviewer's own line whose proposal it changed."""
     if line.by_reviewer:
-        return gettext(", when approving %(name)s") % {"name": line.revision.actor_name}
+        return gettext(", when approving %(name)s") % {
+            "name": actor_name(line.revision.actor_kind, line.revision.actor_name)
+        }
     approver, author = line.revision.approver_name, line.revision.git_author
     git = gettext(", git: %(name)s") % {"name": author} if author else ""
     return git + (gettext(", approved by %(name)s") % {"name": approver} if approver else "")
@@ -300,3 +303,15 @@ def revision_words(context: dict[str, Any], revision: Any) -> SafeString:
 def paths_in_a_row(found: Iterable[str]) -> SafeString:
     """Directories, set as code."""
     return format_html_join(", ", "<code>{}</code>", ((path,) for path in found))
+
+
+MAX_LEFT_OUT = 8
+
+
+@register.filter
+def listed_left_out(survey: Survey) -> str:
+    """What a mount leaves out in one line: `.git 31, node_modules 5, .env`, in the language of the page."""
+    named = [translated(one.name) + one.says.removeprefix(one.name) for one in survey.groups[:MAX_LEFT_OUT]]
+    if (more := len(survey.groups) - MAX_LEFT_OUT) > 0:
+        named.append(ngettext("%(n)s more", "%(n)s more", more) % {"n": more})
+    return ", ".join(named)

@@ -19,6 +19,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from memoryhub import languages
 from memoryhub.server import static_files
+from memoryhub.templatetags.agent_names import agent_title
 
 register = template.Library()
 ACTOR_WORDS = {
@@ -65,7 +66,8 @@ def actor_glyph(kind: str) -> SafeString:
 def who(kind: str, name: str) -> SafeString:
     """The glyph and the name of an actor; of an agent its badge and name."""
     if kind == "agent":
-        return format_html('<span class="who">{}{}</span>', agent_badge(name, str(ACTOR_WORDS[kind])), name)
+        title = agent_title(name)
+        return format_html('<span class="who">{}{}</span>', agent_badge(title, str(ACTOR_WORDS[kind])), title)
     return format_html('<span class="who">{}{}</span>', actor_glyph(kind), actor_name(kind, name))
 
 
@@ -78,7 +80,9 @@ def listed_words(text: str) -> str:
 @register.simple_tag
 def actor_name(kind: str, name: str) -> str:
     """A person's or an agent's own name; the disk and the hub in the language of the page."""
-    return name if kind in ("person", "agent") else languages.translated(name)
+    if kind == "agent":
+        return str(agent_title(name))
+    return name if kind == "person" else languages.translated(name)
 
 
 def reason_words(change: Any) -> str:

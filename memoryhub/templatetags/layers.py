@@ -20,9 +20,10 @@ from memoryhub.detectors import titles
 from memoryhub.domain import longterm, retrieval
 from memoryhub.languages import translated
 from memoryhub.models import Proposal, Space
+from memoryhub.templatetags.agent_names import agent_title
 from memoryhub.templatetags.hidden_characters import drawn as drawn_text
 from memoryhub.templatetags.hidden_characters import escape_with_labels
-from memoryhub.templatetags.hub import ago, duration_in_words, g, join_html, join_words, plural
+from memoryhub.templatetags.hub import actor_name, ago, duration_in_words, g, join_html, join_words, plural
 
 register = template.Library()
 MAX_MARKED_FINDINGS = 200
@@ -287,7 +288,9 @@ def promotion_lead(origin: longterm.PromotionOrigin) -> SafeString | str:
     if origin.record:
         said = origin.record
         words = gettext("Logged by {agent} {when} in {session}.")
-        return format_html(words, agent=said.agent_name, when=ago(said.created_at), session=said.session_id)
+        return format_html(
+            words, agent=agent_title(said.agent_name), when=ago(said.created_at), session=said.session_id
+        )
     return gettext("Write what both should say; the new entry replaces them.") if origin.pair else ""
 
 
@@ -330,8 +333,13 @@ def chunk_words(piece: Any, before: int) -> str:
 def record_state_words(state: Any) -> str:
     """Who set the state of a record, and why."""
     by_hub = state.actor_kind == "hub"
-    reason = code_name(state.reason)  # of a person often one of the reasons that the page offers
-    words = gettext("by the gate") if by_hub else gettext("by %(name)s") % {"name": state.actor_name}
+    # Of a person often one of the reasons that the page offers; why a record is held is said with its state.
+    reason = "" if state.state == "held" else code_name(state.reason)
+    words = (
+        gettext("by the gate")
+        if by_hub
+        else gettext("by %(name)s") % {"name": actor_name(state.actor_kind, state.actor_name)}
+    )
     return f"{words}{gettext(': ')}{reason}" if reason else words
 
 

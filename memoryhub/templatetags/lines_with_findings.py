@@ -27,6 +27,8 @@ FINDING_NAMES = {
 # Messages of detectors begin with their kind, which the box says already.
 KIND_AT_START = re.compile(r"(?:[A-Z][a-z]+|Look closely|Needs attention)(?: in line \d+)?: ")
 
+KIND_TRANSLATED = re.compile(r"[^：:“]{1,40}(?:：|: )")
+
 MAX_LINE_CHARS = 20_000  # of a line, more is drawn on request only
 MAX_UNSEEN_CHARS = 500  # each of them becomes a label of its own
 
@@ -118,7 +120,9 @@ def finding_rows(findings: Sequence[Finding], columns: int = 4) -> str:
 @register.filter
 def without_kind(message: str) -> str:
     """The message of a detector without its kind, which is said beside it, in the language of the page."""
-    said = languages.translated(KIND_AT_START.sub("", message))
+    rest, said = KIND_AT_START.sub("", message), languages.translated(message)
+    # The catalogue has whole sentences; in another language the kind ends with its own colon.
+    said = KIND_TRANSLATED.sub("", said) if said != message and rest != message else languages.translated(rest)
     return said[:1].upper() + said[1:]
 
 

@@ -16,6 +16,7 @@ from django.utils.translation import ngettext
 
 from memoryhub.domain import files, working
 from memoryhub.languages import translated
+from memoryhub.templatetags.agent_names import agent_title
 from memoryhub.templatetags.files import leads_to
 from memoryhub.templatetags.hidden_characters import line_html
 from memoryhub.templatetags.hub import ago, may, until, who
@@ -109,7 +110,7 @@ def _written(slug: str, file: str, origin: Any) -> SafeString:
         said.append(_by_proposal(slug, revision.proposal))
     if revision.approver_name and author.name != revision.actor_name:
         words = _("{author} wrote it while approving the proposal of {agent}.")
-        said.append(format_html(words, author=author.name, agent=revision.actor_name))
+        said.append(format_html(words, author=author.name, agent=agent_title(revision.actor_name)))
     elif revision.approver_name:
         said.append(format_html(_("Approved by {person}."), person=revision.approver_name))
     if revision.reason:
@@ -120,7 +121,7 @@ def _written(slug: str, file: str, origin: Any) -> SafeString:
 def _from_working(slug: str, entry: Any, number: SafeString) -> SafeString:
     words = _('Line {line} is from <a href="{url}">working memory</a>: logged by {agent} {when}, expires {end}.')
     url = f"{reverse('working.page', args=[slug])}#w{entry.pk}"
-    name = entry.agent_name or _("a person")
+    name = agent_title(entry.agent_name) or _("a person")
     said = [
         format_html(words, line=number, url=url, agent=name, when=ago(entry.created_at), end=until(entry.expires_at))
     ]

@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
 from memoryhub.domain import proposals
 from memoryhub.domain.proposals import kind_of
 from memoryhub.languages import translated
+from memoryhub.templatetags.agent_names import agent_title
 from memoryhub.templatetags.files import leads_to
 from memoryhub.templatetags.hub import ago, join_html, join_words, plural
 
@@ -25,6 +26,7 @@ register = template.Library()
 STATE_GLYPHS = {
     "pending": "clock", "approved": "check", "outdated": "clock", "expired": "clock", "changes_requested": "retry",
 }  # fmt: skip
+MAX_AGENTS_TOLD = 4  # in the bar below the list; the page that asks shows all
 STATE_WORDS = {
     "pending": gettext_lazy("Pending"), "approved": gettext_lazy("Approved"), "rejected": gettext_lazy("Rejected"),
     "withdrawn": gettext_lazy("Withdrawn"), "outdated": gettext_lazy("Outdated"), "expired": gettext_lazy("Expired"),
@@ -35,13 +37,19 @@ FINDINGS = {
     "hidden": ngettext_lazy("%(n)s hidden character", "%(n)s hidden characters", "n"),
     "injection": ngettext_lazy("%(n)s injection", "%(n)s injections", "n"),
     "duplicate": ngettext_lazy("%(n)s duplicate", "%(n)s duplicates", "n"),
-    "transient": ngettext_lazy("%(n)s passing moment", "%(n)s passing moments", "n"),
+    "transient": ngettext_lazy("%(n)s transient statement", "%(n)s transient statements", "n"),
     "vague": ngettext_lazy("%(n)s vague line", "%(n)s vague lines", "n"),
     "coherence": ngettext_lazy("%(n)s incoherent passage", "%(n)s incoherent passages", "n"),
     "risky_advice": ngettext_lazy("%(n)s piece of risky advice", "%(n)s pieces of risky advice", "n"),
     "cost": ngettext_lazy("%(n)s text too costly to check", "%(n)s texts too costly to check", "n"),
 }
 OTHER_FINDINGS = ngettext_lazy("%(n)s finding", "%(n)s findings", "n")
+
+
+@register.simple_tag
+def counted_findings(code: str, count: int) -> str:
+    """How many findings of a kind there are: 2 hidden characters."""
+    return str(FINDINGS.get(code, OTHER_FINDINGS) % {"n": count})
 
 
 @register.filter
@@ -146,7 +154,7 @@ def effect(review: Any) -> SafeString:
     words = _("Seen by {agents} from their <b>next thread</b> on.")
     if review.kind.removes_file or review.losing_agents:
         words = _("Gone from the prompt of {agents} from their <b>next thread</b> on.")
-    said = format_html(words, agents=join_html(format_html("<b>{}</b>", agent.slug) for agent in review.agents))
+    said = format_html(words, agents=join_html(format_html("<b>{}</b>", agent.name) for agent in review.agents))
     if not review.threads_behind:
         return said
     behind = ngettext("%(n)s thread runs on the old text.", "%(n)s threads run on the old text.", review.threads_behind)
@@ -211,7 +219,7 @@ def approvers(proposal: Any) -> SafeString:
 @register.filter
 def slugs(agents: Iterable[Any]) -> str:
     """The short names of agents: a, b and c."""
-    return join_words(agent.slug for agent in agents)
+    return join_words(agent.name for agent in agents)
 
 
 @register.simple_tag
@@ -233,12 +241,12 @@ def reach(review: Any) -> str:
     """How many prompts a change reaches."""
     proposal = review.proposal
     if review.kind.changes == "template":
-        told = {"agent": proposal.agent_name, "form": proposal.change["form"]}
+        told = {"agent": agent_title(proposal.agent_name), "form": proposal.change["form"]}
         return _("The prompts of %(agent)s for %(form)s, and of no other agent") % told
     if not review.kind.has_file:
         if proposal.change.get("scope") == "agent":
             words = _("No prompt changes at once. Only %(agent)s can recall it, when it fits its question.")
-            return words % {"agent": proposal.agent_name}
+            return words % {"agent": agent_title(proposal.agent_name)}
         return _("No prompt changes at once. Every agent of this space whose question it fits can recall it.")
     if not review.changes:
         return _(
@@ -283,12 +291,11 @@ def _effects_of(plan: Any) -> str:
 def _prompts_moved(changes: list[Any]) -> str:
     if not changes:
         return _("no prompt changes")
-    words = _("%(agent)s (%(tokens)s tokens, cache breaks at byte %(byte)s)")
-    said = [
-        words % {"agent": one.agent.slug, "tokens": signed(one.more_tokens), "byte": f"{int(one.breaks_at or 0):,}"}
-        for one in changes
-    ]
-    return ngettext("changes the prompt of %(agents)s", "changes the prompts of %(agents)s", len(said)) % {
+    words = _("%(agent)s (%(tokens)s tokens)")
+    said = [words % {"agent": one.agent.name, "tokens": signed(one.more_tokens)} for one in changes[:MAX_AGENTS_TOLD]]
+    if (more := len(changes) - len(said)) > 0:
+        said.append(ngettext("%(n)s more agent", "%(n)s more agents", more) % {"n": more})
+    return ngettext("changes the prompt of %(agents)s", "changes the prompts of %(agents)s", len(changes)) % {
         "agents": join_words(said)
     }
 
@@ -320,7 +327,7 @@ def left_out(result: Any, plan: Any, decision: str) -> str:
     proposal = result.proposal
     if proposal.agent_id in plan.own:
         words = _("Left out: you created a token of %(agent)s, so somebody else decides")
-        return words % {"agent": proposal.agent_name}
+        return words % {"agent": agent_title(proposal.agent_name)}
     if decision != "approve":
         return ""
     if result.is_grave:

@@ -203,7 +203,7 @@ def prompt_diff(change: PromptChange, whys: Mapping[int, str] | None = None) -> 
             body.append(f'<tr class="why"><td colspan="4">{why}</td></tr>')
             shown_causes.add(why)
         body.append(prompt_row(row, layers.label_of(number or 1)))
-    caption = gettext("Change of the prompt of %(agent)s") % {"agent": change.agent.slug}
+    caption = gettext("Change of the prompt of %(agent)s") % {"agent": change.agent.name}
     return table(body, caption, ("c-src", "c-no", "c-sign", ""))
 
 

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from memoryhub.domain import accounts, spaces
 from memoryhub.errors import NotAllowed
 from memoryhub.models import Actor, Space
+from memoryhub.templatetags.agent_names import named_as_in
 from memoryhub.web.errors import refuse
 
 View = Callable[..., HttpResponse]
@@ -104,7 +105,8 @@ def space_page(action: str, *, methods: tuple[str, ...] = ("GET", "HEAD", "POST"
                 accounts.note_space(request.user, request.space)
             if request.method not in methods:
                 return wrong_method(request, methods)
-            return view(request, **kwargs)
+            with named_as_in(request.space):
+                return view(request, **kwargs)
 
         guarded.needs = action  # type: ignore[attr-defined]
         return guarded

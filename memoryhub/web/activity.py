@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import date
 from typing import Any
 
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy
@@ -51,9 +50,9 @@ def filters_of(request: HttpRequest) -> dict[str, Any]:
     return {**filters, "since": parse_date(get("since", "")), "until": parse_date(get("until", ""))}
 
 
-def requested_lines(request: HttpRequest) -> QuerySet[ActivityLine]:
+def requested_lines(request: HttpRequest) -> Iterator[ActivityLine]:
     """The lines of the log that match the filters in the query of the request."""
-    return activity.find_lines(request.space, **filters_of(request))
+    return activity.each_line(request.space, **filters_of(request))
 
 
 @space_page("read", methods=("GET", "HEAD"))
@@ -87,11 +86,11 @@ def download_lines(lines: Iterable[str], name: str, content_type: str) -> Stream
 def export_csv(request: HttpRequest) -> StreamingHttpResponse:
     found = requested_lines(request)
     name = f"activity-{request.space.slug}.csv"
-    return download_lines(activity.as_csv(found.iterator(chunk_size=2000)), name, "text/csv; charset=utf-8")
+    return download_lines(activity.as_csv(found), name, "text/csv; charset=utf-8")
 
 
 @space_page("read", methods=("GET", "HEAD"))
 def export_jsonl(request: HttpRequest) -> StreamingHttpResponse:
     found = requested_lines(request)
     name = f"activity-{request.space.slug}.jsonl"
-    return download_lines(activity.as_json_lines(found.iterator(chunk_size=2000)), name, "application/x-ndjson")
+    return download_lines(activity.as_json_lines(found), name, "application/x-ndjson")

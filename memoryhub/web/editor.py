@@ -19,6 +19,7 @@ from memoryhub.domain.proposals import DraftCheck
 from memoryhub.errors import HubError, Invalid, NotFound
 from memoryhub.models import File, LongtermEntry, Proposal
 from memoryhub.stores import paths
+from memoryhub.templatetags.agent_names import agent_title
 from memoryhub.templatetags.files import act_url, page_address
 from memoryhub.text import markdown
 from memoryhub.text.lines import describe_ends, for_editor, text_of
@@ -137,7 +138,9 @@ def of_proposal(request: HttpRequest, number: str, *, clean: bool = False) -> Ed
     if not review.can_edit:
         raise Invalid(_("This proposal has no text to edit."), code="invalid")
     slug, found, at = request.space.slug, review.found, [request.space.slug, proposal.number]
-    says = [_("Your text is approved instead of what %(agent)s asked for.") % {"agent": proposal.agent_name}]
+    says = [
+        _("Your text is approved instead of what %(agent)s asked for.") % {"agent": agent_title(proposal.agent_name)}
+    ]
     if not found.applies:
         says.insert(0, _("It no longer applies, so this is the text that stands now. Put in what should change."))
     return Editor(
@@ -149,7 +152,7 @@ def of_proposal(request: HttpRequest, number: str, *, clean: bool = False) -> Ed
         lambda text: proposals.check_proposal_draft(proposal, proposals.edited_bytes(found.before, text)),
         on_save=says, hidden={"seen": found.seen, "base": found.before_sha256}, do="edited", form_id="decide-form",
         reason_name="note", reason_limit=2000,
-        reason_label=_("Note") if proposal.from_disk else _("Note for %(agent)s") % {"agent": proposal.agent_name},
+        reason_label=_("Note") if proposal.from_disk else _("Note for %(agent)s") % {"agent": agent_title(proposal.agent_name)},
         is_markdown=not proposal.path or proposal.path.lower().endswith(file_views.MARKDOWN), proposal=proposal,
     )  # fmt: skip
 
@@ -259,7 +262,7 @@ def agents_without(request: HttpRequest, editor: Editor, checked: DraftCheck) ->
     if editor.kind != "file" or checked.more_readers:
         return []
     shown = {change.agent.pk for change in checked.changes}
-    return [agent.slug for agent in prompts.agents_of_space(request.space) if agent.pk not in shown]
+    return [agent.name for agent in prompts.agents_of_space(request.space) if agent.pk not in shown]
 
 
 @post_only("edit")

@@ -13,6 +13,7 @@ from django.utils.translation import ngettext
 from memoryhub.dialects import tokens_of_bytes
 from memoryhub.domain import activity, contexts, demo, files, prompts, spaces
 from memoryhub.domain.contexts import Loaded, MountReaders
+from memoryhub.languages import translated
 from memoryhub.models import File, Mount, Space
 from memoryhub.stores.survey import Survey
 from memoryhub.web import laptop
@@ -157,7 +158,8 @@ class FirstRun:
         return says or [_("Agents can read it by path.")]
 
     def _words(self, why: str) -> str:
-        """A reason with names as this page shows them."""
+        """A reason in the language of the page, with names as this page shows them."""
+        why = translated(why)
         return why.replace(self.mount.prefix, "") if self.mount and len(self.mounts) == 1 else why
 
     def _imports(self, path: str, readers: MountReaders) -> list[str]:

@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy
 from memoryhub.domain import files, longterm, prompts, proposals, retrieval, spaces, working
 from memoryhub.domain.accounts import may
 from memoryhub.models import Agent, LongtermEntry, Mount, Proposal, WorkingEntry
+from memoryhub.templatetags.agent_names import agent_title
 
 MOST = 6  # rows of a group
 MAX_LOOKED_AT = 2000  # of the newest proposals and entries
@@ -128,7 +129,7 @@ def agent_options(request: HttpRequest, typed: Typed) -> list[Option]:
 
 def proposal_option(request: HttpRequest, one: Proposal, typed: Typed) -> Option:
     note = _("#%(number)s by %(agent)s, %(state)s") % {
-        "number": one.number, "agent": one.agent_name, "state": one.get_state_display().lower(),
+        "number": one.number, "agent": agent_title(one.agent_name), "state": one.get_state_display().lower(),
     }  # fmt: skip
     url = address(request, "proposals.detail", one.number)
     return Option(one.title, url, _("Proposal"), "proposal", note, "", typed.text.lstrip("#") == str(one.number))

@@ -64,14 +64,22 @@
     if (count) sum.dispatchEvent(new Event("picked")); else sum.textContent = sum.dataset.empty;
     bar.querySelectorAll("[data-verb]").forEach((verb) => {
       verb.textContent = withCount(verb);
+      verb.closest("button").disabled = false;
     });
     bar.querySelector("[data-clear]").hidden = !count;
     bar.classList.toggle("some", count > 0);
+  }
+  // The button counts what it would approve: some of the ticked ones have to be decided by themselves.
+  function tellFit(sum) {
+    const [fit, verb] = [sum.querySelector("[data-fit]"), document.querySelector("[data-approves]")];
+    if (!fit || !verb) return;
+    verb.textContent = verb.dataset.some.replace("{n}", fit.dataset.fit);
+    verb.closest("button").disabled = fit.dataset.fit === "0";
   }
   document.addEventListener("change", (event) => { if (event.target.matches("input[name=n]")) tell(); });
   document.addEventListener("DOMContentLoaded", tell);
   document.body?.addEventListener("htmx:afterSwap", (event) => {
     const isSum = event.detail.target?.matches?.("[data-sum]"); // its own answer asks for nothing more
-    if (!isSum || !ticked().length) tell();
+    if (!isSum || !ticked().length) tell(); else tellFit(event.detail.target);
   });
 })();

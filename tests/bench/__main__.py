@@ -29,6 +29,7 @@ SMOKE = {
     "prompts": [*SHORT, "--chunks", "1000"],
     "proposals": [*SHORT, "--pending", "500"],
     "slow": [*SHORT, "--clients", "50"],
+    "stall": [*SHORT, "--lines", "2000"],
 }
 
 

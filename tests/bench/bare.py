@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -91,8 +92,19 @@ Moved.apply()
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
     Moved.what = environ.get("HTTP_X_BENCH_MOVED", "")
+    if environ.get("PATH_INFO") == "/page-of-300-ms":
+        return slow_page(environ, start_response)
     handler = bare_handler if environ.get("PATH_INFO") == "/bare" else hub
     return handler(environ, start_response)
+
+
+def slow_page(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    """A page that takes a processor for 300 ms, as one with a large diff may."""
+    until = time.perf_counter() + 0.3
+    while time.perf_counter() < until:
+        sum(range(1000))
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [b"slow"]
 
 
 def serve(port: int, workers: int) -> None:

@@ -344,7 +344,7 @@ def test_selecting_says_what_it_would_do_and_can_be_cleared(sign_in_as, space, f
     press(page, "j", "x", "j", "x")
     expect(bar).to_be_in_viewport()
     expect(bar).to_contain_text("2 selected Changes 1 file; changes the prompt of forge (")
-    expect(bar).to_contain_text("cache breaks at byte")
+    expect(bar).to_contain_text("tokens)")
     expect(bar.get_by_role("button", name="Approve 2")).to_be_visible()
     expect(bar.get_by_role("button", name="Reject 2")).to_be_visible()
     press(page, "Escape")

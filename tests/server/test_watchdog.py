@@ -51,7 +51,8 @@ def test_a_worker_that_hangs_in_c_is_replaced_and_the_other_answers_meanwhile(st
     assert ended and answered
     time.sleep(1)
     after = {worker.pid for worker in hub.web().children()}
-    assert len(after) == 2 and len(after & before) == 1
+    # The hung one was replaced; while it hung, a spare one was started for other pages.
+    assert len(after & before) == 1 and len(after - before) in (1, 2)
     assert all(httpx.get(f"{hub.url}/readyz").status_code == 200 for _ in range(8))
 
     said = hub.stderr()

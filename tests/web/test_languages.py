@@ -14,9 +14,12 @@ from memoryhub import languages, settings
 from memoryhub.domain import accounts
 from memoryhub.management import terminal
 from memoryhub.models import HUB, ActivityLine, RecordState
+from memoryhub.stores.survey import Group, Survey
 from memoryhub.templatetags.activity import ending
+from memoryhub.templatetags.files import listed_left_out
 from memoryhub.templatetags.hidden_characters import drawn_html
 from memoryhub.templatetags.layers import record_state_words
+from memoryhub.templatetags.lines_with_findings import without_kind
 from memoryhub.text import catalogue, markdown
 
 CHINESE = {"Accept-Language": "zh-CN,zh;q=0.9,en;q=0.8"}
@@ -200,6 +203,31 @@ def test_a_reason_that_the_page_offers_is_translated():
         assert record_state_words(RecordState(actor_kind="person", actor_name="rk", reason="Injection")).endswith(
             "注入"
         )
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("Hidden: zero-width space. Readers do not see this, models do.", "零宽空格。读者看不见，模型能看见。"),
+        ("Needs attention: it sends money to an account.", "它向某个账户转账。"),
+        ("Injection: it asks the model to hide something from people.", "它要求模型向人隐瞒某事。"),
+        ("Transient: “until: Friday” will pass, memory stays. Working memory forgets by itself after 24 hours.",
+         "“until: Friday”会过去，而记忆会留下。工作记忆会在 24 小时后自动遗忘。"),
+    ],
+)  # fmt: skip
+def test_a_finding_without_its_kind_is_translated(message, shown):
+    with translation.override("zh-hans"):
+        assert without_kind(message) == shown
+    assert without_kind(message)[1:] == message.partition(": ")[2][1:]
+
+
+def test_what_a_mount_leaves_out_is_translated():
+    found = Survey(
+        groups=[Group(".git", "", "version_control", True, 31), Group("other files", "", "no_document", False, 2)]
+    )
+    assert listed_left_out(found) == ".git 31, other files 2"
+    with translation.override("zh-hans"):
+        assert listed_left_out(found) == ".git 31, 其他文件 2"
 
 
 def test_english_stays_as_it_is():

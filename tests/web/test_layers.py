@@ -98,7 +98,7 @@ def test_many_at_once(space, forge, reviewer):
     assert "Admit 2 records?" in summary and summary.count("I looked at") == 2 and summary.count("the refund was") == 2
     post(reviewer, "quarantine/many/", pick=ids, verb="admit", looked=ids[:1])
     assert len(working.newest(space)) == 1  # a finding that nobody ticked lets nothing in
-    assert "Say first that you looked" in read(reviewer, "quarantine/")
+    assert "Confirm first that you looked" in read(reviewer, "quarantine/")
     post(reviewer, "quarantine/many/", pick=ids[1:], verb="admit", looked=ids[1:])
     assert len(working.newest(space)) == 2
     way_back = html.unescape(re.search(r'action="([^"]*many/[?]verb=undo[^"]*)"', read(reviewer, "quarantine/"))[1])

@@ -227,7 +227,7 @@ def test_a_conflict_names_what_was_found_in_the_proposed_text(house, forge, as_r
     files.write(house.space, HUB, PATH, TEXT.replace("pytest -q", "tox").encode())
     page = as_role("reviewer").get(at(house, "detail", 1)).content.decode()
     conflict = page.partition("Both texts")[2].partition("</header>")[0]
-    assert 'class="tag bad"' in conflict and "1 hidden" in " ".join(conflict.split())
+    assert 'class="tag bad"' in conflict and "1 hidden character" in " ".join(conflict.split())
 
 
 def test_grave_findings_ask_for_a_tick(house, forge, as_role):

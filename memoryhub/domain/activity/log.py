@@ -32,6 +32,7 @@ KINDS = {
 
 Line = dict[str, Any]  # a line that is not written yet, by column; no model, because every write makes one or two
 MAX_SEARCHED = 150_000  # lines that one search reads
+READ_AT_ONCE = 1000  # lines
 MAX_OUT_OF_ORDER = 10_000  # lines: how far the order of ids may differ from the order of times
 
 
@@ -172,6 +173,23 @@ def page_of_lines(space: Space, page: int, *, before: int | None = None, **filte
         return LinePage(rows)
     last, at = ends[0]
     return LinePage(rows, further=last, back_to=at)
+
+
+def each_line(space: Space, **filters: Any) -> Iterator[ActivityLine]:
+    """All lines that fit, newest first, read a few at a time: a cursor over all would first make the database find them all, and
+    whoever sends them would wait for that."""
+    found = find_lines(space, **filters)  # now: days begin in the time zone of this moment
+    return _each_of(found, find_lines(space, since=filters.get("since"), until=filters.get("until")))
+
+
+def _each_of(found: QuerySet[ActivityLine], searched: QuerySet[ActivityLine]) -> Iterator[ActivityLine]:
+    before: dict[str, int] = {}
+    while True:
+        last = searched.filter(**before).values_list("pk", flat=True)[READ_AT_ONCE - 1 : READ_AT_ONCE].first()
+        yield from found.filter(**before, pk__gte=last or 0)
+        if last is None:
+            return
+        before = {"pk__lt": last}
 
 
 def search_start(space: Space, before: int | None, until: date | None) -> int | None:

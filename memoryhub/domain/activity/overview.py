@@ -132,7 +132,12 @@ CHANGES = gettext_lazy("%(agent)s changes %(thing)s")
 
 def waiting_items(space: Space, now: Figures) -> list[WaitingItem]:
     """What waits in a space, the riskiest first: proposals, held records, entries to check, files that are not on disk."""
-    pending = Proposal.objects.within(space).filter(state__in=("pending", "outdated")).defer("content")
+    pending = (
+        Proposal.objects.within(space)
+        .filter(state__in=("pending", "outdated"))
+        .select_related("agent")
+        .defer("content")
+    )
     items = [waiting_proposal(proposal) for proposal in pending.order_by("-risk", "created_at")[:3]]
     if more := now.proposals + now.promotions - len(items):
         title = ngettext("%(count)s more proposal", "%(count)s more proposals", more) % {"count": f"{more:,}"}
@@ -176,9 +181,10 @@ def held_reasons(space: Space) -> str:
 def waiting_proposal(proposal: Proposal) -> WaitingItem:
     high = [f for f in proposal.findings if f.get("severity") == "high"]
     name = _("an answer") if proposal.kind == Proposal.Kind.PROMOTION else translated(proposal.thing).rsplit("/", 1)[-1]
+    agent = proposal.agent.name if proposal.agent else proposal.agent_name
     return WaitingItem(
         glyph="warn" if proposal.risk > 1 else "proposal",
-        title=KIND_SENTENCES.get(proposal.kind, CHANGES) % {"agent": proposal.agent_name, "thing": name},
+        title=KIND_SENTENCES.get(proposal.kind, CHANGES) % {"agent": agent, "thing": name},
         url=f"proposals/{proposal.number}/",
         detail=proposal.reason[:90],
         mono=f"#{proposal.number}",

@@ -14,6 +14,7 @@ from memoryhub.models import Actor, Space
 
 MAX_ENTRIES = 50_000  # of one file
 MAX_BYTES = 32 * 1024 * 1024
+READ_AT_ONCE = 200
 MAX_NAMED = 20  # wrong lines that a refusal names
 REFUSALS = (Invalid, TooLarge)
 FAULTS = (*REFUSALS, AttributeError, KeyError, TypeError, ValueError)  # what a line that Export did not write may cause
@@ -22,8 +23,13 @@ FAULTS = (*REFUSALS, AttributeError, KeyError, TypeError, ValueError)  # what a 
 def export_entries(space: Space) -> Iterator[str]:
     """Every entry with its history, one JSON object a line, oldest first."""
     settled = conflicts.settled_pairs(space)
-    for entry in entries.entries_of(space).select_related("agent").order_by("number").iterator(200):
-        yield json.dumps(as_line(entry, settled.get(entry.number, [])), ensure_ascii=False) + "\n"
+    rows = entries.entries_of(space).select_related("agent").order_by("number")
+    number = -1
+    # No cursor: over all entries the database would copy all of them first, and others would wait for that.
+    while found := rows.filter(number__gt=number)[:READ_AT_ONCE]:
+        for entry in found:
+            yield json.dumps(as_line(entry, settled.get(entry.number, [])), ensure_ascii=False) + "\n"
+            number = entry.number
 
 
 def check_import(space: Space, actor: Actor, data: bytes) -> list[dict[str, Any]]:

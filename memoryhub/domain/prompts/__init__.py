@@ -8,6 +8,7 @@ from memoryhub.domain.prompts.agents import (
     connect_agent,
     create_agent,
     delete_agent,
+    names_of_agents,
 )
 from memoryhub.domain.prompts.agents_behind import (
     LAYER_NAMES,
@@ -132,6 +133,7 @@ __all__ = [
     "line_origin",
     "listed_sources",
     "moments_of",
+    "names_of_agents",
     "parse_time",
     "pending_numbers",
     "prompt_for",

@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.utils.text import slugify
 
 from memoryhub import dialects
@@ -142,6 +142,11 @@ def delete_agent(agent: Agent, actor: Actor) -> None:
 
 def agents_of_space(space: Space) -> QuerySet[Agent]:
     return Agent.objects.within(space).order_by("name", "pk")
+
+
+def names_of_agents(space: Space) -> dict[str, str]:
+    """What agents are called whose name is another than their slug, by slug."""
+    return dict(Agent.objects.within(space).exclude(name=F("slug")).values_list("slug", "name"))
 
 
 def agent_by_slug(space: Space, slug: str) -> Agent:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
@@ -53,16 +54,15 @@ class Row:
         return self.proposal.title
 
     @property
-    def tags(self) -> list[dict[str, str]]:
+    def tags(self) -> list[dict[str, Any]]:
         """One tag per kind of finding, with how many."""
         counts: dict[str, list[str]] = {}
         for one in self.proposal.findings:
             counts.setdefault(one["code"], []).append(one["severity"])
         return [
-            {"name": _("%(count)s hidden") % {"count": len(found)} if code == "hidden" else code,
-             "css": "bad" if "high" in found else "warn"}
+            {"code": code, "count": len(found), "css": "bad" if "high" in found else "warn"}
             for code, found in counts.items()
-        ]  # fmt: skip
+        ]
 
 
 @dataclass

@@ -39,8 +39,9 @@ class Connection:
     """A socket with its buffers; `deadline` is when it has to be in its next state."""
 
     __slots__ = (
-        "address", "allowed", "body", "buffer", "chunks", "client", "deadline", "head", "heard", "interest", "is_chunked", "is_unread",
-        "keep_alive", "left", "line", "moved", "number", "outgoing", "pieces", "progress", "rest", "socket", "state",
+        "address", "allowed", "body", "buffer", "chunks", "client", "deadline", "head", "heard", "interest", "is_chunked", "is_slow",
+        "is_unread", "keep_alive", "left", "line", "moved", "number", "outgoing", "pieces", "progress", "raw", "rest", "socket",
+        "state", "was_answered",
     )  # fmt: skip
 
     def __init__(self, connected: socket.socket, address: str, now: float) -> None:
@@ -56,17 +57,20 @@ class Connection:
         self.keep_alive = True
         self.deadline = now + GRACE
         self.heard = now  # when something came last
+        self.was_answered = False  # at least once
         self.begin_request()
 
     def begin_request(self) -> None:
         """Forget the request before."""
         self.head: Head | None = None
+        self.raw = b""  # the bytes of the head
         self.body: IO[bytes] | None = None
         self.chunks: ChunkedReader | None = None
         self.left = 0  # bytes of the body that have not come
         # Bytes of a body or of an answer, and when there were more of them; of a head, when it began.
         self.moved, self.progress = 0, 0.0
         self.allowed: int | None = None  # bytes of the body, once it is known who sends it
+        self.is_slow = False  # to answer it may take long
         self.is_chunked = False  # the answer
         self.is_unread = False  # the client may still be sending what nobody reads
 
@@ -107,6 +111,13 @@ class Connection:
             del self.buffer[:taken]
             self.left -= taken
         return not self.left
+
+    def as_it_came(self) -> bytes | None:
+        """The bytes of a request that waits, for another worker to read; None where they are not at hand any more."""
+        head = self.head
+        if head is None or head.is_chunked or head.expects_continue or self.is_unread or self.allowed is not None:
+            return None
+        return self.raw + (self.body.getvalue() if isinstance(self.body, io.BytesIO) else b"") + self.buffer
 
     def _store(self, data: bytes) -> None:
         assert self.body is not None

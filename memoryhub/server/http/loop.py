@@ -12,7 +12,7 @@ import signal
 import socket
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,16 +46,15 @@ USUAL_LIMITS = Limits()
 class Loop:
     """Waits for all connections at once, in one thread, and lets one complete request at a time have its turn."""
 
-    def __init__(
-        self, listener: socket.socket, heartbeat: Heartbeat, others: Sequence[Heartbeat], limits: Limits
-    ) -> None:
-        self.listener, self.heartbeat, self.others, self.limits = listener, heartbeat, others, limits
+    def __init__(self, listener: socket.socket, heartbeat: Heartbeat, limits: Limits) -> None:
+        self.listener, self.heartbeat, self.limits = listener, heartbeat, limits
         self.selector = selectors.DefaultSelector()
         self.connections: dict[int, Connection] = {}
         self.queue: Turns[tuple[Connection, Callable[[Connection], None]]] = Turns()
         self.checks: deque[tuple[float, Connection, object]] = deque()  # when, whose, for which request
         self.stopping_at = 0.0
         self.swept = 0.0
+        self.is_accepting = True  # at all
         self.accepts_again = 0.0  # when; zero while it accepts
 
     # ---- what a subclass does ----
@@ -72,13 +71,18 @@ class Loop:
     def _refuse(self, connection: Connection, error: BadRequest) -> None:
         raise NotImplementedError
 
+    def _others_have_fewer(self) -> bool:
+        """Whether another worker should accept the next connection."""
+        return False
+
     # ---- the loop ----
 
     def run(self, parent: int) -> None:
         """Serve until SIGTERM, then finish what has begun; also ends with the parent."""
         self._install_signals()
         self.listener.setblocking(False)
-        self.selector.register(self.listener, READ, None)
+        if self.is_accepting:
+            self.selector.register(self.listener, READ, self._on_listener)
         while not self._is_done():
             self._turn()
             if os.getppid() != parent:
@@ -87,13 +91,10 @@ class Loop:
     def _turn(self) -> None:
         now = time.monotonic()
         for key, events in self.selector.select(self._pause(now)):
-            if key.data is None:
-                if not self.stopping_at:
-                    self._accept()
-            elif key.data is self:
-                self._on_signal(key.fileobj)
-            else:
+            if isinstance(key.data, Connection):
                 self._guarded(key.data, self._on_event, events)
+            else:
+                key.data(key.fileobj)
         now = time.monotonic()
         while self.checks and self.checks[0][0] <= now:
             _, connection, head = self.checks.popleft()
@@ -142,14 +143,14 @@ class Loop:
         wake, self._waker = socket.socketpair()
         wake.setblocking(False)
         self._waker.setblocking(False)
-        self.selector.register(wake, READ, self)
+        self.selector.register(wake, READ, self._on_signal)
         signal.set_wakeup_fd(self._waker.fileno(), warn_on_full_buffer=False)
         signal.signal(signal.SIGTERM, lambda *_: None)  # the byte that arrives is what is read
 
     def _begin_to_stop(self) -> None:
         if not self.stopping_at:
             self.stopping_at = time.monotonic() + STOP_SECONDS
-            if not self.accepts_again:
+            if self.is_accepting and not self.accepts_again:
                 self.selector.unregister(self.listener)
             self.accepts_again = 0.0
         for connection in list(self.connections.values()):
@@ -176,12 +177,16 @@ class Loop:
 
     # ---- connections ----
 
+    def _on_listener(self, _: Any) -> None:
+        if not self.stopping_at:
+            self._accept()
+
     def _accept(self) -> None:
         """Takes those that wait; with more connections than another worker, it leaves the next to that one for a moment."""
         for _ in range(ACCEPT_AT_ONCE):
             if not self._accept_one():
                 return
-            if any(other.connections < len(self.connections) for other in self.others):
+            if self._others_have_fewer():
                 self.selector.unregister(self.listener)
                 self.accepts_again = time.monotonic() + LEAVE_TO_OTHERS
                 return
@@ -193,19 +198,23 @@ class Loop:
             if error.errno in (errno.EMFILE, errno.ENFILE):
                 self._make_room(at_least=True)
             return False
-        accepted.setblocking(False)
         with contextlib.suppress(OSError):
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connection = Connection(accepted, _plain_address(address), time.monotonic())
+        self._add(accepted, address)
+        return True
+
+    def _add(self, connected: socket.socket, address: tuple[Any, ...]) -> Connection:
+        connected.setblocking(False)
+        connection = Connection(connected, _plain_address(address), time.monotonic())
         self.connections[connection.number] = connection
         self._watch(connection, READ)
         self._make_room()
         self.heartbeat.connections = len(self.connections)
-        return True
+        return connection
 
     def _accept_again(self) -> None:
         self.accepts_again = 0.0
-        self.selector.register(self.listener, READ, None)
+        self.selector.register(self.listener, READ, self._on_listener)
 
     def _make_room(self, *, at_least: bool = False) -> None:
         """Above the limit, close some: first of addresses with more than their share, then those that nothing has come from

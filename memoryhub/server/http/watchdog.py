@@ -1,5 +1,5 @@
 """Notices that a worker hangs in one request, from outside the worker: even one that is stuck in C and holds the
-interpreter. The worker notes in shared memory what it does; its parent looks every second."""
+interpreter, or is stopped. The worker notes in shared memory what it does; its parent looks twice a second."""
 
 from __future__ import annotations
 
@@ -18,17 +18,24 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from memoryhub.requests import Lines, hide_secrets
 
 log = logging.getLogger("memoryhub")
 
 _HEAD = struct.Struct("=dHxxxxxx")
-_COUNT = struct.Struct("=I")
-_WHAT = _HEAD.size + _COUNT.size
+_COUNT = struct.Struct("=Ixxxx")
+_DOUBLE = struct.Struct("=d")
+_TURN = _HEAD.size + _COUNT.size  # when the worker had its last turn
+_SLOW = _TURN + _DOUBLE.size  # when it was last in a request that may take long
+_WHAT = _SLOW + _DOUBLE.size
 MAX_WHAT = 400  # bytes of method and path
 MAX_STACK = 16 * 1024
 SECONDS_FOR_STACK = 1.0
 MAX_KEPT = 50  # ended requests in the file
+LONG_TURN = 1.5  # seconds; a worker that waits turns once a second
+REST_SECONDS = 1.0  # without a request that may take long
 
 
 class Heartbeat:
@@ -54,6 +61,7 @@ class Heartbeat:
         """Its worker is gone."""
         self.end()
         self.connections = 0
+        self.turn(0.0)
 
     @property
     def connections(self) -> int:
@@ -63,6 +71,22 @@ class Heartbeat:
     @connections.setter
     def connections(self, count: int) -> None:
         _COUNT.pack_into(self._memory, _HEAD.size, count)
+
+    def turn(self, now: float) -> None:
+        """The worker goes on: it is neither stopped nor in one request for long."""
+        _DOUBLE.pack_into(self._memory, _TURN, now)
+
+    def is_well(self, now: float) -> bool:
+        """Whether the worker runs, and has had a turn lately."""
+        return bool(now - _DOUBLE.unpack_from(self._memory, _TURN)[0] < LONG_TURN)
+
+    def note_slow(self, now: float) -> None:
+        """The worker is about to answer what may take long, or has done so."""
+        _DOUBLE.pack_into(self._memory, _SLOW, now)
+
+    def rests(self, now: float, seconds: float = REST_SECONDS) -> bool:
+        """Whether it has answered nothing of that kind for a while."""
+        return bool(now - _DOUBLE.unpack_from(self._memory, _SLOW)[0] > seconds)
 
     def busy(self) -> tuple[float, str] | None:
         """Since when (`time.monotonic`) and with what the worker is busy; None between requests."""
@@ -86,6 +110,14 @@ class Heartbeat:
             if size and size == before:
                 break
         return os.pread(file, MAX_STACK, 0).decode("utf-8", "replace")
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether something stopped the process (SIGSTOP); one that only waits for a processor is not."""
+    try:
+        return bool(psutil.Process(pid).status() == psutil.STATUS_STOPPED)
+    except psutil.Error:
+        return False
 
 
 @dataclass(frozen=True)

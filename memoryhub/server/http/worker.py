@@ -13,14 +13,16 @@ import io
 import logging
 import socket
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from memoryhub.requests import client_network
 from memoryhub.server.http import answers
 from memoryhub.server.http.connection import GRACE, IDLE, Connection, State
+from memoryhub.server.http.handover import Place
 from memoryhub.server.http.http1 import MAX_HEAD, BadRequest, Environ, answer_head, parse_head
-from memoryhub.server.http.loop import READ, USUAL_LIMITS, WRITE, Limits, Loop
+from memoryhub.server.http.loop import READ, USUAL_LIMITS, WRITE, Limits
+from memoryhub.server.http.sharing import BUSY, Sharing
 from memoryhub.server.http.turns import Strangers
 from memoryhub.server.http.watchdog import Heartbeat
 
@@ -34,14 +36,13 @@ FREE = ("/static/", "/healthz")  # no limit for strangers: a page has many such 
 SLOW_DOWN = BadRequest(
     429, "Too many requests without a valid token or session come from your address. Wait a little.", "slow_down"
 )
-BUSY = BadRequest(503, "The hub has too much to do just now. Try again in a moment.", "busy")
 
 
 def is_free(path: str) -> bool:
     return path.startswith(FREE)
 
 
-class Worker(Loop):
+class Worker(Sharing):
     """Serves one WSGI application on one listening socket.
 
     `allowed_bytes` says how many bytes of a body the sender of this head may send: 0 where the application answers without
@@ -54,11 +55,11 @@ class Worker(Loop):
         application: Callable[..., Any],
         allowed_bytes: Callable[[Environ], int],
         heartbeat: Heartbeat,
-        others: Sequence[Heartbeat] = (),
+        place: Place | None = None,
         limits: Limits = USUAL_LIMITS,
         strangers: Strangers | None = None,
     ) -> None:
-        super().__init__(listener, heartbeat, others, limits)
+        super().__init__(listener, heartbeat, place, limits)
         self.application, self.allowed_bytes = application, allowed_bytes
         self.strangers = strangers or Strangers(0)
         self.base = answers.base_environ(listener)
@@ -102,14 +103,15 @@ class Worker(Loop):
                 connection.deadline = connection.progress + GRACE
             connection.moved = max(0, len(buffer) - 3)
             return
-        head = bytes(buffer[:end])
+        connection.raw = bytes(buffer[: end + 4])
         del buffer[: end + 4]
         try:
-            connection.head = parse_head(head, self.base)
+            connection.head = parse_head(connection.raw[:-4], self.base)
         except BadRequest as error:
             self._refuse(connection, error)
             return
-        self._begin(connection)
+        if not self._passes_on(connection):
+            self._begin(connection)
 
     def _begin(self, connection: Connection) -> None:
         head, now = connection.head, time.monotonic()
@@ -213,11 +215,15 @@ class Worker(Loop):
         else:
             connection.body.seek(0)
             environ["wsgi.input"], environ["CONTENT_LENGTH"] = connection.body, str(connection.moved)
+        if connection.is_slow:
+            self._stand_alone(connection)
         self.heartbeat.begin(environ["REQUEST_METHOD"], environ["PATH_INFO"])
         try:
             answer = answers.call(self.application, environ)
         finally:
             self.heartbeat.end()
+        if connection.is_slow:
+            self.heartbeat.note_slow(time.monotonic())
         if answer.status < "5" and not is_free(environ["PATH_INFO"]):
             self.strangers.note(connection.client, environ, is_refused=answer.status[:3] == "401")
         lines, is_chunked, connection.keep_alive = answers.framing(
@@ -258,6 +264,8 @@ class Worker(Loop):
     def _continue(self, connection: Connection) -> None:
         """Make and send the next piece of an answer whose beginning the client has taken."""
         assert connection.pieces is not None and connection.head is not None
+        if connection.is_slow:
+            self._stand_alone(connection)
         try:
             with self._busy(connection.head.environ):
                 data, is_end = answers.next_piece(connection.pieces, connection.is_chunked)
@@ -274,6 +282,7 @@ class Worker(Loop):
     def _finish(self, connection: Connection) -> None:
         """The answer has gone: the next request, or the end."""
         now = time.monotonic()
+        connection.was_answered = True
         if connection.is_unread:
             self._linger(connection, now)
         elif not connection.keep_alive or self.stopping_at:

@@ -114,6 +114,16 @@ def test_words_are_looked_for_in_bounded_stretches_until_the_log_ends(space, mon
     assert activity.page_of_lines(space, 4, words="nowhere", before=tenth.pk - 15).further is None
 
 
+@pytest.mark.parametrize("lines", [0, 2, 3, 4, 10])
+def test_all_lines_are_read_a_few_at_a_time(space, monkeypatch, lines):
+    monkeypatch.setattr(log, "READ_AT_ONCE", 3)
+    for n in range(lines):
+        write(space, thing=f"/memories/{n % 4}.md")
+    today, day = timezone.localdate(), timedelta(days=1)
+    for filters in ({}, {"words": "/memories/1.md"}, {"since": today, "until": today}, {"until": today - day}):
+        assert list(activity.each_line(space, **filters)) == list(activity.find_lines(space, **filters))
+
+
 def test_a_look_into_the_past_begins_there(space, monkeypatch):
     monkeypatch.setattr(log, "MAX_SEARCHED", 3)
     monkeypatch.setattr(log, "MAX_OUT_OF_ORDER", 2)
