@@ -57,6 +57,7 @@ bench: .venv/test.stamp ## measure what docs/develop/performance.md tells, and p
 conformance-agents: .venv/test.stamp ## compare contexts of coding agents with the real programs (fetched by npm and pip)
 	$(BIN)/python -m tests.conformance.coding_agents
 	$(BIN)/python -m tests.conformance.coding_agents.hooks
+	$(BIN)/python -m tests.conformance.coding_agents.hermes_words
 
 lock: .venv/test.stamp ## pin the newest allowed versions of everything, with hashes
 	$(PIP) uv

@@ -255,6 +255,7 @@ VERBS = {
     "policies.change_rule": "files.change_rule",
     "policies.reorder_rule": "files.reorder_rule",
     "policies.try_rule": "files.dry_run_rule",
+    "fixes.apply": "contexts.apply_plan",
     "laptop.show": "contexts.show_chosen",
     "moves.apply": "contexts.apply_plan",
     "moves.undo": "contexts.undo_plan",

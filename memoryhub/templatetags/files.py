@@ -18,6 +18,7 @@ from django.utils.translation import gettext, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
 
 from memoryhub.dialects import tokens_of_bytes
+from memoryhub.languages import translated
 from memoryhub.stores import paths
 from memoryhub.stores.survey import Survey
 from memoryhub.templatetags.hidden_characters import (

@@ -1,7 +1,7 @@
 """What the file tools of coding agents make of a file (pure): which file a call changes, and the text that would result.
 
-The rules are those of the agents' own tools, compared with the real Claude Code: line ends and typographic quotation marks of
-the file count as plain ones where a text is looked for, and what is taken out whole takes its line end with it.
+The rules are those of the agents' own tools, compared with the real Claude Code, Codex and Copilot CLI: line ends and typographic
+quotation marks of the file count as plain ones where a text is looked for, and what is taken out whole takes its line end with it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 from memoryhub.errors import Invalid
 from memoryhub.text.edits import replaced, string_not_found, string_not_unique
+from memoryhub.text.patches import BEGIN, FilePatch, parse_patch, paths_in_patch
 
 MAX_EDITS = 1_000
 # The names of a tool's arguments: path, whole text, text before, text after, in every place, list of edits.
@@ -21,7 +22,8 @@ Names = tuple[str, str, str, str, str, str]
 _CLAUDE: Names = ("file_path", "content", "old_string", "new_string", "replace_all", "edits")
 _GEMINI: Names = ("file_path", "content", "old_string", "new_string", "allow_multiple", "")
 _OPENCODE: Names = ("filePath", "content", "oldString", "newString", "replaceAll", "")
-WRITE, EDIT, SEVERAL, OTHER, SHELL = "write", "edit", "several", "other", "shell"
+_COPILOT: Names = ("path", "file_text", "old_str", "new_str", "", "")
+WRITE, EDIT, SEVERAL, OTHER, SHELL, PATCH = "write", "edit", "several", "other", "shell", "patch"
 TOOLS: dict[str, dict[str, tuple[str, Names]]] = {
     "claude-code": {
         "Write": (WRITE, _CLAUDE), "Edit": (EDIT, _CLAUDE), "MultiEdit": (SEVERAL, _CLAUDE),
@@ -29,6 +31,11 @@ TOOLS: dict[str, dict[str, tuple[str, Names]]] = {
     },
     "gemini-cli": {
         "write_file": (WRITE, _GEMINI), "replace": (EDIT, _GEMINI), "run_shell_command": (SHELL, _GEMINI),
+    },
+    "codex": {"apply_patch": (PATCH, ("", "command", "", "", "", "")), "Bash": (SHELL, _CLAUDE)},
+    "copilot-cli": {
+        "create": (WRITE, _COPILOT), "edit": (EDIT, _COPILOT), "bash": (SHELL, _COPILOT),
+        "apply_patch": (PATCH, ("", "input", "", "", "", "")),
     },
     "opencode": {"write": (WRITE, _OPENCODE), "edit": (EDIT, _OPENCODE), "bash": (SHELL, _OPENCODE)},
 }  # fmt: skip
@@ -55,6 +62,22 @@ class ToolCall:
     paths: tuple[str, ...]
     content: str | None = None
     edits: tuple[Edit, ...] = ()
+    patch: FilePatch | None = None
+
+
+def read_calls(agent: str, tool: str, arguments: Any) -> list[ToolCall]:
+    """The changes that a call of a tool makes, one for each file of a patch; none for tools that write no files."""
+    kind, names = TOOLS.get(agent, {}).get(tool, ("", _CLAUDE))
+    if kind != PATCH:
+        call = read_call(agent, tool, arguments)
+        return [call] if call else []
+    text = _text(arguments if isinstance(arguments, Mapping) else {names[1]: arguments}, names[1])
+    patches = parse_patch(text)
+    if any("\x00" in path for one in patches for path in (one.path, one.moves_to)):
+        raise Invalid("A path of this patch is no path.", code="invalid_call")
+    return [
+        ToolCall(tool, PATCH, tuple(path for path in (one.path, one.moves_to) if path), patch=one) for one in patches
+    ]
 
 
 def read_call(agent: str, tool: str, arguments: Any) -> ToolCall | None:
@@ -66,6 +89,8 @@ def read_call(agent: str, tool: str, arguments: Any) -> ToolCall | None:
         raise Invalid(f"The arguments of {tool} are no object.", code="invalid_call")
     if kind == SHELL:
         return ToolCall(tool, kind, tuple(paths_in_command(_text(arguments, "command"))))
+    if kind == PATCH:
+        raise Invalid(f"{tool} changes several files.", code="invalid_call")
     path = _text(arguments, names[0])
     if not path or "\x00" in path:
         raise Invalid(f"The path that {tool} is to write is no path.", code="invalid_call")
@@ -95,7 +120,7 @@ def _text(arguments: Mapping[str, Any], name: str) -> str:
 def _edit(arguments: Any, names: Names) -> Edit:
     if not isinstance(arguments, Mapping):
         raise Invalid("An edit is no object.", code="invalid_call")
-    everywhere = arguments.get(names[4], False)
+    everywhere = arguments.get(names[4], False) if names[4] else False
     if everywhere not in (True, False, None):
         raise Invalid(f"The argument {names[4]} is neither true nor false.", code="invalid_call")
     return Edit(_text(arguments, names[2]), _text(arguments, names[3]), bool(everywhere))
@@ -108,6 +133,8 @@ def text_after(call: ToolCall, before: str | None) -> str:
     """The text of the file after a call; None is no file. Refused where the agent's own tool would not find what it replaces."""
     if call.content is not None:
         return call.content
+    if call.patch is not None:
+        return call.patch.text_after(before)
     if not call.edits:
         raise Invalid(f"What {call.tool} makes of the file cannot be told.", code="unknown_result")
     bom, text = ("\ufeff", (before or "")[1:]) if (before or "").startswith("\ufeff") else ("", before or "")
@@ -183,7 +210,7 @@ def paths_in_command(command: str) -> list[str]:
         words = list(lexer)
     except ValueError:  # a quotation mark that is not closed, as here-documents have
         words = re.findall(r"[<>|&;]+|[^\s<>|&;'\"]+", command[:MAX_COMMAND])
-    found: list[str] = []
+    found: list[str] = paths_in_patch(command[:MAX_COMMAND]) if BEGIN in command else []
     program, in_place, expects = "", False, False
     for word in words:
         if word in _REDIRECTS:

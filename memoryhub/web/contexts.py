@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from memoryhub.dialects import coding, tokens_of_bytes
-from memoryhub.domain import contexts, prompts
+from memoryhub.domain import accounts, contexts, prompts
 from memoryhub.domain.coding_agents import Cell, FindingInFile
 from memoryhub.domain.contexts import Compared, Place
 from memoryhub.errors import HubError, NotFound
@@ -188,9 +188,17 @@ def matrix(request: HttpRequest) -> HttpResponse:
     context = {
         "compared": compared, "columns": list(compared.seen.values()), "groups": grouped(kept[:MAX_ROWS]), "rows": len(rows),
         "left_over": max(0, len(kept) - MAX_ROWS), "of_state": of_state, "show": show if show in STATES else "", "named": named,
-        "chosen": list(compared.seen), "complete": compared.complete,
+        "chosen": list(compared.seen), "complete": compared.complete, "fix_count": count_fixes(request, compared),
     }  # fmt: skip
     return render(request, "contexts/matrix.html", frame(request, place) | context)
+
+
+def count_fixes(request: HttpRequest, compared: Compared) -> int:
+    """How many fixes there are to review, for who may make one."""
+    if not accounts.may(request.role, "edit") or request.GET.get("at"):
+        return 0
+    found = contexts.plan_fixes(compared)
+    return sum(not one.solved for one in found.offered) + len(found.alone)
 
 
 def matrix_rows(compared: Compared, request: HttpRequest) -> list[dict[str, Any]]:

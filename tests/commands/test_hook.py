@@ -52,6 +52,15 @@ def test_it_is_installed_and_removed_again(tmp_path):
     assert broken.returncode == 1 and "not touched" in broken.stderr and settings.read_text() == "{ // mine\n}"
 
 
+def test_codex_and_copilot_cli_have_files_of_their_own(tmp_path):
+    for agent, file in (("codex", ".codex/hooks.json"), ("copilot", ".github/hooks/memoryhub.json")):
+        made = command("hook", agent, "--install", "--yes", "--project", str(tmp_path))
+        assert made.returncode == 0 and f"hook {agent}" in (tmp_path / file).read_text()
+        assert ("trust" in made.stdout) == (agent == "codex")
+        assert command("hook", agent, "--uninstall", "--yes", "--project", str(tmp_path)).returncode == 0
+        assert not (tmp_path / file).exists()
+
+
 def test_the_plugin_of_opencode_is_a_file_of_its_own(tmp_path):
     made = command("hook", "opencode", "--install", "--yes", "--project", str(tmp_path))
     plugin = tmp_path / ".opencode" / "plugin" / "memoryhub.js"

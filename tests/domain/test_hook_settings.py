@@ -152,3 +152,27 @@ def test_a_plugin_is_made_and_removed_and_nobody_elses_touched(tmp_path):
         with pytest.raises(Conflict, match="not touched"):
             plan()
     assert path.read_text() == "export const Mine = 1\n"
+
+
+FLAT = coding_agents.HOOKS["copilot"]
+CODEX = coding_agents.HOOKS["codex"]
+
+
+def test_the_file_of_copilot_cli_is_one_of_its_own(tmp_path):
+    path = tmp_path / ".copilot" / FLAT.file
+    command = "/opt/venv/bin/memoryhub hook copilot"
+    coding_agents.make_change(coding_agents.plan_install(FLAT, str(path), command))
+    entry = {"type": "command", "bash": command, "timeoutSec": 20}
+    assert json.loads(path.read_text()) == {"version": 1, "hooks": {"preToolUse": [entry]}}
+    assert coding_agents.plan_install(FLAT, str(path), command).is_none
+    own = {"type": "command", "bash": "guard.sh"}
+    added = coding_agents.with_hook(FLAT, json.dumps({"version": 1, "hooks": {"preToolUse": [own, 3, "x"]}}), command)
+    assert json.loads(added)["hooks"]["preToolUse"] == [own, 3, "x", entry]
+    assert coding_agents.installed_command(FLAT, coding_agents.without_hook(FLAT, added)) == ""
+    coding_agents.make_change(coding_agents.plan_uninstall(FLAT, str(path)))
+    assert not path.exists()
+
+
+def test_the_file_of_codex_is_beside_its_settings():
+    text = coding_agents.with_hook(CODEX, "", "/opt/venv/bin/memoryhub hook codex")
+    assert CODEX.file == "hooks.json" and json.loads(text)["hooks"]["PreToolUse"][0]["matcher"] == "apply_patch|Bash"

@@ -176,6 +176,30 @@ def test_a_command_that_writes_a_held_file_is_refused(space, root):
     assert write_hooks.decide("claude-code", "Bash", {"command": "cat AGENTS.md; rm -rf out/x.md"}, str(root)).allows
 
 
+def patch(root, *parts):
+    text = "*** Begin Patch\n" + "".join(parts) + "*** End Patch\n"
+    return write_hooks.decide("codex", "apply_patch", {"command": text}, str(root), "s1")
+
+
+NEW, OLD = "*** Add File: new.md\n+new\n", "*** Update File: AGENTS.md\n@@\n-# Rules\n+# Our rules\n"
+
+
+def test_each_held_file_of_a_patch_is_a_proposal(space, root, mia):
+    decided = patch(root, NEW, OLD)
+    assert "recorded as proposals 1, 2, do not retry" in decided.says and not (root / "new.md").exists()
+    assert "/memories/new.md, /memories/AGENTS.md" in decided.says
+    approve(space, mia, 2)
+    assert read(space).startswith("# Our rules\n") and proposals.get(space, 2).agent_name == "codex"
+
+
+def test_a_patch_with_other_files_says_that_they_were_not_changed(space, root, tmp_path):
+    other = f"*** Add File: {tmp_path / 'free.md'}\n+x\n"
+    assert patch(root, other).allows
+    assert "The other files of this patch were not changed" in patch(root, OLD, other).says
+    deleted = patch(root, "*** Delete File: AGENTS.md\n")
+    assert not deleted.allows and deleted.proposal is None and "A person deletes" in deleted.says
+
+
 def test_a_file_of_two_spaces_waits_in_both(space, root):
     other = spaces.create(HUB, "team")
     mount = files.add_mount(other, HUB, "/notes/", store="filesystem", directory=str(root))

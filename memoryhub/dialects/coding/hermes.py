@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 
+from .hermes_words import findings_in
 from .plain_files import HERE, files_in, folders_from_root, head_and_tail
 from .shapes import CodingAgent, Context, Start, Writer
 
@@ -18,10 +19,6 @@ HEADING = "# Project Context\n\nThe following project context files have been lo
 OWN = (".hermes.md", "HERMES.md")
 NAMES = (*OWN, "AGENTS.md", "agents.md", "CLAUDE.md", "claude.md", ".cursorrules")
 NOT_UTF8 = "It is no UTF-8 text, so it is not read"
-# Characters that nobody sees: it blocks a file or an entry that has one. Its list of suspicious words is not known here.
-HIDDEN = frozenset(
-    "\u200b\u200c\u200d\u2060\u2062\u2063\u2064\ufeff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-)
 BLOCKED = "[BLOCKED: {name} contained potential prompt injection ({found}). Content not loaded.]"
 BLOCKED_ENTRY = (
     "[BLOCKED: {name} entry contained threat pattern(s): {found}. Removed from system prompt; use memory(action=remove) to delete "
@@ -68,15 +65,11 @@ def _text_at(start: Start, path: str) -> str | None:
         return None
 
 
-def _hidden_in(text: str) -> str:
-    return ", ".join(f"invisible_unicode_U+{ord(one):04X}" for one in sorted(HIDDEN & set(text)))
-
-
 def _looked_at(text: str, name: str) -> str:
     """A context file's text without a byte order mark; a sentence in its place where it is blocked."""
     text = text.removeprefix("\ufeff")
-    found = _hidden_in(text)
-    return BLOCKED.format(name=name, found=found) if found else text
+    found = findings_in(text)
+    return BLOCKED.format(name=name, found=", ".join(found)) if found else text
 
 
 def _add(writer: Writer, start: Start, path: str, kind: str, why: str, limit: int) -> None:
@@ -201,12 +194,18 @@ def _add_memory(writer: Writer, path: str, said: str, limit: int) -> None:
     if not entries:
         return
     name = os.path.basename(path)
-    shown = [BLOCKED_ENTRY.format(name=name, found=found) if (found := _hidden_in(one)) else one for one in entries]
+    shown = [_entry(one, name) for one in entries]
     text = "\n§\n".join(shown)
     share = min(100, int(len(text) / limit * 100))
     gap = "\n\n" if writer.blocks else ""
     writer.add(f"{gap}{LINE}\n{TITLES[name]} [{share}% — {len(text):,}/{limit:,} chars]\n{LINE}\n")
     writer.block(path, "memory", "Its own memory", text)
+
+
+def _entry(text: str, name: str) -> str:
+    """An entry of memory; a sentence in its place where it is blocked."""
+    found = [] if text.startswith("[BLOCKED:") else findings_in(text, is_strict=True)
+    return BLOCKED_ENTRY.format(name=name, found=", ".join(found)) if found else text
 
 
 AGENT = CodingAgent("hermes", "Hermes", "0.19.0", True, read, NAMES, "hermes")

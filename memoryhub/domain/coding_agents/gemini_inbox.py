@@ -15,6 +15,7 @@ from itertools import islice
 
 from memoryhub.domain.coding_agents.hermes_pending import digest_of, read_plain, remove_if_same
 from memoryhub.errors import Conflict, Invalid
+from memoryhub.text.lines import places_of
 
 KINDS = ("private", "global")
 MAX_PROJECTS, MAX_PATCHES, MAX_HUNKS = 200, 100, 200
@@ -148,27 +149,10 @@ def _place(lines: list[str], hunk: Hunk, wanted: int) -> int:
     size, before = len(hunk.before), list(hunk.before)
     if lines[wanted : wanted + size] == before and wanted <= len(lines):
         return wanted
-    found = list(islice(_places(lines, before), 2)) if size else []
+    found = list(islice(places_of(before, lines), 2)) if size else []
     if len(found) != 1:
         raise Conflict("The lines that it changes are no longer there.", code="no_entry")
     return found[0]
-
-
-def _places(lines: list[str], before: list[str]) -> Iterator[int]:
-    """Where all of these lines follow each other, in time that grows with the lines alone (Knuth, Morris, Pratt)."""
-    back, known = [0], 0  # for each line of `before`: how many of its first lines end there
-    for line in before[1:]:
-        while known and line != before[known]:
-            known = back[known - 1]
-        known += line == before[known]
-        back.append(known)
-    known = 0
-    for at, line in enumerate(lines):
-        while known and (known == len(before) or line != before[known]):
-            known = back[known - 1]
-        known += line == before[known]
-        if known == len(before):
-            yield at - known + 1
 
 
 def discard_patch(home: str, patch: InboxPatch) -> None:

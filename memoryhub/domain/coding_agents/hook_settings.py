@@ -25,11 +25,27 @@ class AgentHook:
     event: str
     matcher: str
     timeout: int
+    file: str = "settings.json"
+    project_folder: str = ""  # where it is another than in a home
+    is_flat: bool = False  # an entry is the command itself, in a file that names its version
+
+    @property
+    def command_key(self) -> str:
+        return "bash" if self.is_flat else "command"
+
+    def new_file(self, entry: dict[str, Any]) -> dict[str, Any]:
+        """What a file that is made for the hook says."""
+        hooks = {"hooks": {self.event: [entry]}}
+        return {"version": 1} | hooks if self.is_flat else hooks
 
 
 HOOKS = {
     "claude": AgentHook(
         "claude", "claude-code", "Claude Code", ".claude", "PreToolUse", "Write|Edit|MultiEdit|NotebookEdit|Bash", 20
+    ),
+    "codex": AgentHook("codex", "codex", "Codex", ".codex", "PreToolUse", "apply_patch|Bash", 20, "hooks.json"),
+    "copilot": AgentHook(
+        "copilot", "copilot-cli", "Copilot CLI", ".copilot", "preToolUse", "", 20, "hooks/memoryhub.json", ".github", True
     ),
     "gemini": AgentHook(
         "gemini", "gemini-cli", "Gemini CLI", ".gemini", "BeforeTool", "write_file|replace|run_shell_command", 20_000
@@ -39,6 +55,8 @@ HOOKS = {
 
 def entry_of(hook: AgentHook, command: str) -> dict[str, Any]:
     """What stands in the list of the event."""
+    if hook.is_flat:
+        return {"type": "command", hook.command_key: command, "timeoutSec": hook.timeout}
     return {
         "matcher": hook.matcher,
         "hooks": [{"type": "command", "command": command, "timeout": hook.timeout}],
@@ -47,10 +65,15 @@ def entry_of(hook: AgentHook, command: str) -> dict[str, Any]:
 
 def is_ours(hook: AgentHook, entry: Any) -> bool:
     """Whether an entry of the event's list runs the hub's hook, from wherever it was installed."""
-    inner = entry.get("hooks") if isinstance(entry, dict) else None
-    commands = [one.get("command") for one in inner if isinstance(one, dict)] if isinstance(inner, list) else []
+    commands = _commands(hook, entry)
     pattern = re.compile(rf"memoryhub\b.*\bhook {hook.program}\b")
     return len(commands) == 1 and isinstance(commands[0], str) and bool(pattern.search(commands[0]))
+
+
+def _commands(hook: AgentHook, entry: Any) -> list[Any]:
+    """What an entry runs."""
+    inner = [entry] if hook.is_flat else entry.get("hooks") if isinstance(entry, dict) else None
+    return [one.get(hook.command_key) for one in inner if isinstance(one, dict)] if isinstance(inner, list) else []
 
 
 # ---- texts
@@ -62,7 +85,7 @@ def installed_command(hook: AgentHook, text: str) -> str:
         entries = _entries(hook, _parsed(text)) if text.strip() else []
     except Invalid:
         return ""
-    return next((str(one["hooks"][0]["command"]) for one in entries if is_ours(hook, one)), "")
+    return next((str(_commands(hook, one)[0]) for one in entries if is_ours(hook, one)), "")
 
 
 def with_hook(hook: AgentHook, text: str, command: str) -> str:
@@ -70,7 +93,7 @@ def with_hook(hook: AgentHook, text: str, command: str) -> str:
     text = without_hook(hook, text) if installed_command(hook, text) else text
     new = entry_of(hook, command)
     if not text.strip():
-        return json.dumps({"hooks": {hook.event: [new]}}, indent=2) + "\n"
+        return json.dumps(hook.new_file(new), indent=2) + "\n"
     settings = _parsed(text)
     hooks = settings.get("hooks")
     if hooks is None:

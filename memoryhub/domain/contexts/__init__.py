@@ -2,6 +2,7 @@
 
 from memoryhub.domain.contexts.checks import check
 from memoryhub.domain.contexts.difference import Difference, Missed
+from memoryhub.domain.contexts.fix_plans import FixPlan, OfferedFix, plan_fixes
 from memoryhub.domain.contexts.fixing import Effect, FixReview, apply_fix, can_make, effects_of, review_fix
 from memoryhub.domain.contexts.home import home_for, set_home
 from memoryhub.domain.contexts.laptop import SLUG as LAPTOP
@@ -37,12 +38,14 @@ __all__ = [
     "Difference",
     "Effect",
     "FileChange",
+    "FixPlan",
     "FixReview",
     "Loaded",
     "Missed",
     "Moment",
     "MountReaders",
     "Offer",
+    "OfferedFix",
     "OwnMemory",
     "Place",
     "Plan",
@@ -69,6 +72,7 @@ __all__ = [
     "own_memory",
     "place_in_mount",
     "plan_entry",
+    "plan_fixes",
     "plan_one_file",
     "propose_fix",
     "propose_plan",

@@ -100,14 +100,17 @@ class Seen:
         """What is worth mending: files that do not reach the agent, cuts, and what is found in the text."""
         return [*self._ignored(), *self._cut(), *self._found()]
 
+    @property
+    def missed(self) -> list[tuple[str, str]]:
+        """The files that the agent looks for and passes over, of which it gets no text otherwise, with the cause."""
+        causes = {one.path: one.why for one in reversed(self.context.ignored)}  # the first cause says most
+        missed = [one for one in causes.items() if not one[1].startswith(HARMLESS) and self._says_more(one[0])]
+        return missed[::-1]
+
     def _ignored(self) -> list[Problem]:
-        causes = {one.path: one for one in reversed(self.context.ignored)}  # the first cause says most
-        missed = [one for one in causes.values() if not one.why.startswith(HARMLESS) and self._says_more(one.path)][
-            ::-1
-        ]
         return [
-            Problem("ignored", one.path, one.why, fixes=self._fixes(one.path) if number < MAX_TRIED else ())
-            for number, one in enumerate(missed)
+            Problem("ignored", path, why, fixes=self._fixes(path) if number < MAX_TRIED else ())
+            for number, (path, why) in enumerate(self.missed)
         ]
 
     def _says_more(self, path: str) -> bool:

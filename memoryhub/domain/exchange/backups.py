@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 
 from django.db import transaction
@@ -35,8 +35,8 @@ def move_mounts(beside: Path, own: set[str]) -> None:
         if mount.directory in own:
             continue
         name = mount.prefix.strip("/").replace("/", "_") or "root"
-        named = (beside / mount.space.slug / one for one in (name, *(f"{name}-{at}" for at in count(2))))
-        folder = next(one for one in named if not one.exists())  # /a/b/ and /a_b/ are two
+        names = chain([name], (f"{name}-{at}" for at in count(2)))  # /a/b/ and /a_b/ are two
+        folder = next(one for each in names if not (one := beside / mount.space.slug / each).exists())
         folder.mkdir(parents=True)
         Mount.objects.filter(pk=mount.pk).update(
             directory=str(folder.resolve()), node=nodes.this_node(), next_node="", problem="", is_full=False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from memoryhub.domain import files, proposals
@@ -25,6 +25,11 @@ BY_COMMAND = (
     "memoryhub: {path} is held, so a person decides on its changes. Change it with the tool that writes or edits files: the change "
     "is then recorded as a proposal. Do not retry this command."
 )
+SEVERAL = (
+    "memoryhub: recorded as proposals {numbers}, do not retry, carry on. A person decides on changes of {paths}; until then the files "
+    "stay as they are."
+)
+OTHERS = "The other files of this patch were not changed: send their changes in a patch without held files."
 NOT_RECORDED = "memoryhub: {why} The change of {path} was not recorded and not written. Do not retry it."
 
 
@@ -35,6 +40,7 @@ class Decision:
     allows: bool
     says: str = ""
     proposal: int | None = None
+    path: str = ""
 
 
 ALLOWED = Decision(True)
@@ -45,12 +51,18 @@ def decide(program: str, tool: str, arguments: Any, folder: str, session: str = 
 
     A write to a file that no mount holds goes on. A file that mounts of several spaces hold is recorded in each of them.
     """
-    call = tool_calls.read_call(program, tool, arguments)
-    refused = list(_refusals(program, call, folder, session)) if call else []
+    calls = tool_calls.read_calls(program, tool, arguments)
+    of_calls = [list(_refusals(program, call, folder, session)) for call in calls]
+    refused = [one for found in of_calls for one in found]
     if not refused:
         return ALLOWED
     # A refusal without a proposal says why nothing was recorded: it comes before those that were recorded elsewhere.
-    return next((one for one in refused if one.proposal is None), refused[0])
+    told = next((one for one in refused if one.proposal is None), refused[0])
+    firsts = [found[0] for found in of_calls if found]
+    if told.proposal is not None and len(firsts) > 1:
+        numbers = ", ".join(str(one.proposal) for one in firsts)
+        told = replace(told, says=SEVERAL.format(numbers=numbers, paths=", ".join(one.path for one in firsts)))
+    return told if all(of_calls) else replace(told, says=f"{told.says} {OTHERS}")
 
 
 def _refusals(program: str, call: ToolCall, folder: str, session: str) -> Iterator[Decision]:
@@ -65,7 +77,9 @@ def _refusals(program: str, call: ToolCall, folder: str, session: str) -> Iterat
                 yield Decision(False, NOT_RECORDED.format(why=_sentence(refusal), path=held.path))
                 continue
             if proposal is not None:
-                yield Decision(False, RECORDED.format(number=proposal.number, path=held.path), proposal.number)
+                yield Decision(
+                    False, RECORDED.format(number=proposal.number, path=held.path), proposal.number, held.path
+                )
 
 
 def _record(program: str, call: ToolCall, held: HeldPlace, session: str) -> Proposal | None:

@@ -60,9 +60,9 @@ def places(space: Space, actor: Actor) -> list[HookPlace]:
         own = coding_agents.agent_home(hook.agent, home, {})
         if own is None:
             continue
-        found.append(_place(hook, HOME, os.path.join(own, "settings.json")))
+        found.append(_place(hook, HOME, os.path.join(own, hook.file)))
         for mount in contexts.mounts_to_look_at(space):
-            path = os.path.join(mount.directory, hook.folder, "settings.json")
+            path = os.path.join(mount.directory, hook.project_folder or hook.folder, hook.file)
             if not _is_agents_home(mount, home) and os.path.exists(path):
                 found.append(_place(hook, str(mount.pk), path))
     return found

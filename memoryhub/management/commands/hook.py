@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 MAX_INPUT = 16 << 20
 SECONDS_TO_ANSWER = 15.0
-AGENTS = {"claude": "claude-code", "gemini": "gemini-cli", "opencode": "opencode"}
+AGENTS = {
+    "claude": "claude-code", "codex": "codex", "copilot": "copilot-cli", "gemini": "gemini-cli", "opencode": "opencode",
+}  # fmt: skip
 UNREADABLE = "memoryhub: this call could not be read, and some files are held, so it is not let through. Do not retry it as it is."
 AWAY = (
     "memoryhub: {path} is held, and the hub that records changes of it does not answer. The file was not written and the change "
@@ -123,7 +125,7 @@ class Input:
     """One call of a tool that writes files, as the agent described it."""
 
     tool: str
-    arguments: dict[str, Any]
+    arguments: Any
     paths: tuple[str, ...]
     folder: str
     session: str
@@ -139,16 +141,27 @@ def read_input(agent: str, raw: bytes) -> Input | None:
         raise Invalid("The call is no JSON document.") from None
     if not isinstance(document, dict):
         raise Invalid("The call is no object.")
-    tool, folder, session = document.get("tool_name"), document.get("cwd"), document.get("session_id")
+    names = (
+        ("toolName", "toolArgs", "sessionId") if agent == "copilot-cli" else ("tool_name", "tool_input", "session_id")
+    )
+    tool, arguments, session = (document.get(name) for name in names)
     if not isinstance(tool, str):
         raise Invalid("The call names no tool.")
-    call = tool_calls.read_call(agent, tool, document.get("tool_input"))
-    if call is None:
+    if agent == "copilot-cli" and isinstance(arguments, str) and arguments.lstrip().startswith("{"):
+        arguments = as_object(arguments)  # earlier versions
+    calls = tool_calls.read_calls(agent, tool, arguments)
+    if not calls:
         return None
+    paths, folder = tuple(path for call in calls for path in call.paths), document.get("cwd")
     folder = folder if isinstance(folder, str) and "\x00" not in folder else ""
-    return Input(
-        tool, document["tool_input"], call.paths, folder or os.getcwd(), session if isinstance(session, str) else ""
-    )
+    return Input(tool, arguments, paths, folder or os.getcwd(), session if isinstance(session, str) else "")
+
+
+def as_object(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise Invalid("The arguments of the call are no JSON.") from None
 
 
 def ask(data_dir: str, request: dict[str, Any]) -> dict[str, Any] | None:
@@ -168,7 +181,9 @@ def ask(data_dir: str, request: dict[str, Any]) -> dict[str, Any] | None:
 
 def as_output(program: str, answer: Answer) -> dict[str, Any]:
     """A refusal in the format of the agent."""
-    if program == "claude":
+    if program == "copilot":
+        return {"permissionDecision": "deny", "permissionDecisionReason": answer.says}
+    if program in ("claude", "codex"):
         return {
             "hookSpecificOutput": {
                 "hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": answer.says,
@@ -230,6 +245,8 @@ def make(options: argparse.Namespace, change: SettingsChange) -> str:
     if not (options.yes or agreed(path)):
         return "Nothing is changed."
     kept = coding_agents.make_change(change)
+    if options.install and options.agent == "codex":
+        print("Codex runs the hook once you trust it: it asks at its next start, or under /hooks.")
     done = f"{path} is changed." if change.after is not None else f"{path} is removed: it was made for the hook alone."
     return f"{done} The file before is kept as {kept}." if kept else done
 
@@ -242,10 +259,10 @@ def settings_path(hook: AgentHook, options: argparse.Namespace) -> str:
     if options.project:
         if not os.path.isdir(options.project):
             raise Invalid(f"{options.project} is no folder.")
-        return os.path.join(os.path.abspath(options.project), hook.folder, "settings.json")
+        return os.path.join(os.path.abspath(options.project), hook.project_folder or hook.folder, hook.file)
     home = os.path.expanduser("~")
     moved = coding_agents.agent_home(hook.agent, home, os.environ)
-    return os.path.join(moved or os.path.join(home, hook.folder), "settings.json")
+    return os.path.join(moved or os.path.join(home, hook.folder), hook.file)
 
 
 def chosen_data_dir(options: argparse.Namespace) -> str:

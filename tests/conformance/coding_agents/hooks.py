@@ -1,5 +1,5 @@
-"""The hooks with the real Claude Code, Gemini CLI and OpenCode, and a real hub: a held file stays, the model is told, and each text
-is what Claude Code writes where nothing is held. `python -m tests.conformance.coding_agents.hooks`."""
+"""The hooks with the real Claude Code, Codex, Copilot CLI, Gemini CLI and OpenCode, and a real hub: a held file stays, the model is
+told, and each text is what Claude Code, Codex and Copilot CLI write where nothing is held. `python -m tests.conformance.coding_agents.hooks`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from memoryhub.dialects.coding.claude_memory import project_slug
-from memoryhub.text.tool_calls import read_call, text_after
+from memoryhub.text.tool_calls import read_call, read_calls, text_after
 from tests.conformance.coding_agents.programs import install, run
-from tests.conformance.coding_agents.scripted import Call, ScriptedGemini, ScriptedModel, ScriptedOpenAI
+from tests.conformance.coding_agents.scripted import (
+    Call,
+    ScriptedGemini,
+    ScriptedModel,
+    ScriptedOpenAI,
+    ScriptedResponses,
+)
 from tests.running import TREE, clean, command, own_place, running_in
 
 LIMIT = 240
@@ -140,6 +146,7 @@ def gemini_cli(model: ScriptedModel, start: Path, home: Path) -> list[str]:
         GOOGLE_GEMINI_BASE_URL=model.url,
         GEMINI_CLI_TRUST_WORKSPACE="true",
         NO_BROWSER="1",
+        PYTHONPATH=str(TREE),
     )
     return model.results
 
@@ -162,8 +169,81 @@ def opencode(model: ScriptedModel, start: Path, home: Path) -> list[str]:
         home,
         OPENCODE_DISABLE_MODELS_FETCH="1",
         OPENCODE_DISABLE_AUTOUPDATE="1",
+        PYTHONPATH=str(TREE),
     )
     return model.results
+
+
+def codex(model: ScriptedModel, start: Path, home: Path) -> list[str]:
+    """Its hooks are trusted by a person, once; here nobody is asked."""
+    config = home / ".codex" / "config.toml"
+    config.parent.mkdir(exist_ok=True)
+    loop = f'name = "loop"\nbase_url = "{model.url}/v1"\nwire_api = "responses"\nenv_key = "K"\n'
+    config.write_text(
+        'model = "gpt-5.5"\nmodel_provider = "loop"\napproval_policy = "never"\nsandbox_mode = "danger-full-access"\n'
+        f"[model_providers.loop]\n{loop}"
+    )
+    trust = "--dangerously-bypass-hook-trust"
+    run([str(install("codex")), "exec", "--skip-git-repo-check", trust, "hi"], start, home, K="x", PYTHONPATH=str(TREE))
+    return model.results
+
+
+def copilot(model: ScriptedModel, start: Path, home: Path) -> list[str]:
+    run([str(install("copilot-cli")), "-p", "hi", "--allow-all-tools"], start, home, COPILOT_OFFLINE="true", COPILOT_PROVIDER_TYPE="openai",
+        COPILOT_PROVIDER_BASE_URL=f"{model.url}/v1", COPILOT_PROVIDER_API_KEY="x", COPILOT_MODEL="gpt-4.1", PYTHONPATH=str(TREE))  # fmt: skip
+    return model.results
+
+
+PATCHES = {
+    "plain.md": "@@\n one\n-two\n+2\n", "crlf.md": "@@\n-two\n+2\n", "bom.md": "@@\n-two\n+2\n+3\n",
+    "quotes.md": "@@\n-it's \"fine\"\n+it is\n", "drop.md": "@@ keep\n-drop\n", "dup.md": "@@ dup\n-dup\n+x\n", "last.md": "@@\n-no end\n+an end\n",
+    "blanks.md": "@@\n-a\n+a1\n", "mixed.md": "@@\n three\n+four\n*** End of File\n", "parts.md": "@@\n+added\n",
+}  # fmt: skip
+
+
+def patch_of(names: list[str]) -> str:
+    files = "".join(f"*** Update File: {name}\n{PATCHES[name]}" for name in names)
+    return f"*** Begin Patch\n{files}*** Add File: new.md\n+a\n+b  \n*** End Patch\n"
+
+
+def compare_patches(place: Path) -> list[str]:
+    """Where our text of a patch differs from what Codex writes, without a hook."""
+    folder = make(place / "patched")
+    (place / "patch-home").mkdir()
+    asked = patch_of(list(PATCHES))
+    told = codex(ScriptedResponses([("apply_patch", asked)]), folder, place / "patch-home")
+    theirs, wrong = contents(folder), [] if "Success" in "".join(told) else [f"the patch was not applied: {told}"]
+    for call in read_calls("codex", "apply_patch", {"command": asked}):
+        name = call.paths[0]
+        if (ours := text_after(call, START.get(name))) != theirs.get(name):
+            wrong.append(f"{name}: theirs {theirs.get(name)!r}, ours {ours!r}")
+    return wrong
+
+
+COPILOT_EDITS = {
+    "plain.md": ("two", "2"),
+    "drop.md": ("drop", ""),
+    "crlf.md": ("two", "2"),
+    "bom.md": ("two", "2"),
+    "last.md": ("no end", "x"),
+}
+
+
+def compare_copilot(place: Path) -> list[str]:
+    """Where our text of an edit differs from what Copilot CLI writes, without a hook."""
+    folder = make(place / "edited")
+    (place / "edit-home").mkdir()
+    asked: list[Call] = [
+        ("edit", {"path": str(folder / name), "old_str": old, "new_str": new}) for name, (old, new) in COPILOT_EDITS.items()
+    ] + [("create", {"path": str(folder / "new.md"), "file_text": "a\nb  "})]  # fmt: skip
+    copilot(ScriptedOpenAI(asked), folder, place / "edit-home")
+    theirs, wrong = contents(folder), []
+    for tool, arguments in asked:
+        name, call = os.path.basename(arguments["path"]), read_call("copilot-cli", tool, arguments)
+        assert call is not None
+        if (ours := text_after(call, START.get(name))) != theirs.get(name):
+            wrong.append(f"{name}: theirs {theirs.get(name)!r}, ours {ours!r}")
+    return wrong
 
 
 def compare_other(place: Path, program: str) -> list[str]:
@@ -172,7 +252,19 @@ def compare_other(place: Path, program: str) -> list[str]:
     folder = make(place / f"{program}-held")
     home.mkdir()
     path, old, new = str(folder / "plain.md"), "two", "2"
-    if program == "gemini":
+    if program == "codex":
+        settings, model, start = home / ".codex" / "hooks.json", ScriptedResponses, codex
+        asked: list[Call] = [("apply_patch", patch_of([name])) for name in ("plain.md", "dup.md")]
+        asked.append(("exec_command", {"cmd": f"echo more >> {path}"}))
+        asked.append(("exec_command", {"cmd": f"apply_patch <<'EOF'\n{patch_of(['drop.md'])}EOF\n"}))
+    elif program == "copilot":
+        settings, model, start = home / ".copilot" / "hooks" / "memoryhub.json", ScriptedOpenAI, copilot
+        asked = [("edit", {"path": path, "old_str": old, "new_str": new})]
+        asked.append(("create", {"path": str(folder / "new.md"), "file_text": "x\n"}))
+        asked.append(
+            ("bash", {"command": f"echo more >> {path}", "description": "x", "mode": "sync", "initial_wait": 30})
+        )
+    elif program == "gemini":
         settings, model, start = home / ".gemini" / "settings.json", ScriptedGemini, gemini_cli
         edit: Call = ("replace", {"file_path": path, "instruction": "x", "old_string": old, "new_string": new})
         asked = [("read_file", {"file_path": path}), edit, ("write_file", {"file_path": path, "content": "x\n"})]
@@ -195,11 +287,15 @@ def compare_other(place: Path, program: str) -> list[str]:
     told = "".join(results)
     wrong += (
         []
-        if "recorded as proposal 1" in told and "recorded as proposal 2" in told
+        if all(
+            f"recorded as proposal{one}" in told
+            for one in ((" 1", " 2") if program != "codex" else ("s 1, 2", "s 3, 2"))
+        )
         else [f"the model was told {results}"]
     )
     wrong += [] if "is held" in told else ["the command was not refused"]
-    wrong += [] if listed.stdout.count('"path"') == 2 else [f"the proposals are {listed.stdout[:2000]}"]
+    count = 3 if program == "codex" else 2  # a new file stands in both patches
+    wrong += [] if listed.stdout.count('"path"') == count else [f"the proposals are {listed.stdout[:2000]}"]
     return wrong + ([] if removed.returncode == 0 else [removed.stderr])
 
 
@@ -257,6 +353,8 @@ def main() -> int:
     checks: dict[str, Callable[[Path], list[str]]] = {
         "claude-code, texts": compare_texts, "claude-code, hook": compare_hook, "claude-code, poison": compare_poison,
         "gemini-cli, hook": lambda place: compare_other(place, "gemini"), "opencode, hook": lambda place: compare_other(place, "opencode"),
+        "codex, patches": compare_patches, "codex, hook": lambda place: compare_other(place, "codex"),
+        "copilot-cli, texts": compare_copilot, "copilot-cli, hook": lambda place: compare_other(place, "copilot"),
     }  # fmt: skip
     with own_place() as place:
         for name, check in checks.items():

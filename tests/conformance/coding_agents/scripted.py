@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-Call = tuple[str, dict[str, Any]]
+Call = tuple[str, Any]
 
 
 class ScriptedModel:
@@ -104,6 +104,36 @@ class ScriptedOpenAI(ScriptedModel):
     def results(self) -> list[str]:
         told = [one for body in self.bodies for one in body.get("messages", []) if one.get("role") == "tool"]
         return list(dict.fromkeys(json.dumps(one) for one in told))
+
+
+class ScriptedResponses(ScriptedModel):
+    """Speaks the Responses API as far as Codex needs it; the arguments of a free-form tool are a text."""
+
+    def answer(self, document: dict[str, Any], path: str) -> bytes:
+        number, item = len(self.bodies), self._message(len(self.bodies))
+        if document.get("tools") and self.calls:
+            name, arguments = self.calls.pop(0)
+            kind = {"type": "custom_tool_call", "input": arguments}
+            if not isinstance(arguments, str):
+                kind = {"type": "function_call", "arguments": json.dumps(arguments)}
+            item = {"id": f"c_{number}", "call_id": f"call_{number}", "name": name, "status": "completed", **kind}
+        usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
+        answer = {"id": f"r_{number}", "object": "response", "status": "completed", "output": [item], "usage": usage}
+        return b"".join((
+            event("response.created", response={"id": answer["id"]}),
+            event("response.output_item.added", output_index=0, item=item),
+            event("response.output_item.done", output_index=0, item=item), event("response.completed", response=answer),
+        ))  # fmt: skip
+
+    @staticmethod
+    def _message(number: int) -> dict[str, Any]:
+        content = [{"type": "output_text", "text": "done", "annotations": []}]
+        return {"type": "message", "id": f"m_{number}", "role": "assistant", "status": "completed", "content": content}
+
+    @property
+    def results(self) -> list[str]:
+        told = [one for body in self.bodies for one in body.get("input", []) if isinstance(one, dict)]
+        return list(dict.fromkeys(json.dumps(one) for one in told if str(one.get("type")).endswith("_call_output")))
 
 
 def events(block: dict[str, Any], delta: dict[str, Any], stop: str) -> Iterator[bytes]:
