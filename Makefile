@@ -2,11 +2,12 @@
 # browser and PgBouncer) is installed with apt-get where it is missing and nobody has to be asked, and that is said.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run test attack lint messages lock bench cluster conformance-agents clean
+.PHONY: help run test attack lint messages lock bench cluster soak conformance-agents clean
 
 PORT ?= 8000
 DIR ?=
 NODES ?= 2
+MINUTES ?= 15
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV_PACKAGE = $(shell $(PYTHON) -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')
@@ -50,6 +51,10 @@ messages: .venv/test.stamp ## bring the catalogues of languages up to date with 
 
 cluster: .venv/test.stamp ## start NODES=2 hubs on one PostgreSQL with a replica and PgBouncer, until Ctrl-C
 	@exec $(BIN)/python -m tests.cluster --nodes $(NODES)
+
+soak: .venv/test.stamp ## agents and people at work on a cluster while things break, MINUTES=15 long; SEED=… repeats a plan
+	@$(BIN)/python -m tests.pgbouncer
+	@$(BIN)/python -m tests.soak --minutes $(MINUTES) --nodes $(NODES) $(if $(SEED),--seed $(SEED))
 
 bench: .venv/test.stamp ## measure what docs/develop/performance.md tells, and print one table
 	$(BIN)/python -m tests.bench

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
 from django.db.models import Exists, OuterRef
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from memoryhub.domain import accounts
 
@@ -30,7 +30,7 @@ class SessionStore(DatabaseStore):
 
     def _get_session_from_db(self) -> Any:
         ended = accounts.ended_sign_ins().filter(session_key=OuterRef("session_key"))
-        live = self.model.objects.filter(~Exists(ended), session_key=self.stored_key, expire_date__gt=timezone.now())
+        live = self.model.objects.filter(~Exists(ended), session_key=self.stored_key, expire_date__gt=Now())
         found = live.first()
         if found is None:
             self._session_key = None

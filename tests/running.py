@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import re
 import shutil
@@ -116,6 +117,31 @@ def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
         [sys.executable, "-m", "memoryhub", *arguments],
         capture_output=True, text=True, cwd=TREE, env=clean(**environment), timeout=60,
     )  # fmt: skip
+
+
+SEVERAL = """
+import contextlib, io, json, sys
+from memoryhub.__main__ import run
+
+for line in json.loads(sys.argv[1]):
+    said, refused = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(refused):
+        try:
+            status = run(line)
+        except SystemExit as ended:
+            status = ended.code
+    print(json.dumps([status, said.getvalue(), refused.getvalue()]))
+"""
+
+
+def several(*lines: list[str], **environment: str) -> list[tuple[int, str, str]]:
+    """Status, output and errors of several commands: one after another in one process, which has to start but once."""
+    done = subprocess.run(
+        [sys.executable, "-c", SEVERAL, json.dumps(lines)],
+        capture_output=True, text=True, cwd=TREE, env=clean(**environment), timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return [tuple(json.loads(line)) for line in done.stdout.splitlines()]
 
 
 def refused(*arguments: str, **environment: str) -> str:

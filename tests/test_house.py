@@ -275,7 +275,7 @@ VERBS = {
     "webhooks.ping": "notify.ping_webhook",
     "webhooks.remove": "notify.remove_webhook",
     "webhooks.send_again": "notify.send_notice_again",
-    "webhooks.set_digest": "spaces.change_settings",
+    "webhooks.set_digest": "notify.set_mail_hour",
     "webhooks.switch": "notify.switch_webhook",
 }
 

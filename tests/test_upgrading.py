@@ -1,8 +1,10 @@
-"""Databases of hubs before the migrations were squashed: small ones, as the code of that time left them, go on here."""
+"""Databases of earlier hubs, of each release and of some versions before the first: small ones, as the code of that time left
+them, go on here. `python -m tests.release_dump` makes that of a release."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib
 import os
 import zlib
@@ -108,6 +110,45 @@ def test_a_database_of_an_early_hub_becomes_like_a_new_one_and_loses_nothing(lef
         *map(name, INITIAL.replaces),
     }
     assert {row["chunk_id"] for row in after["memoryhub_telltale"].values()} == set(after["memoryhub_chunk"])
+
+
+RELEASES = sorted(path.stem.removeprefix("hub_") for path in FIXTURES.glob("hub_*_?.sql"))
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_database_of_a_release_goes_on(release, fresh, tmp_path):
+    """Like a new one, nothing lost, and its agent gets the same prompt, byte for byte."""
+    dumped = (FIXTURES / f"hub_{release}.sql").read_text()
+    with new_database() as address, psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(dumped)
+        before = rows(connection)
+        migrate(address, tmp_path)
+        after = rows(connection)
+        assert catalog(connection) == fresh
+        hub = {"DATABASE_URL": address, "MEMORYHUB_DATA_DIR": str(tmp_path), "MEMORYHUB_EMBEDDER": "hashing"}
+        prompt = command("prompt", "--agent", "forge", **hub)
+        assert prompt.returncode == 0, prompt.stderr
+        told = command("doctor", **hub)
+        assert [line for line in told.stdout.splitlines() if "WRONG" in line] == []
+    for table, kept in before.items():
+        if table in CHANGED_SINCE or table == "django_migrations":
+            continue
+        for key, row in kept.items():
+            assert without_packed(after[table][key]).items() >= without_packed(row).items(), table
+    asked = dumped.split("-- prompt: ", 1)[1].split("\n", 1)[0]
+    assert hashlib.sha256(prompt.stdout.encode()).hexdigest() == asked
+
+
+def test_the_first_release_and_the_state_before_the_next_are_there():
+    assert {"0_1_0", "before_0_2_0"} <= set(RELEASES)
+
+
+CHANGED_SINCE = {"memoryhub_job"}  # work that this hub does began anew
+
+
+def without_packed(row: dict[str, Any]) -> dict[str, Any]:
+    """Texts of prompts are kept compressed by now."""
+    return {key: value for key, value in row.items() if key != "text" or not str(value).startswith("\\x")}
 
 
 def plain(hexadecimal: str) -> bytes:

@@ -73,7 +73,17 @@ def find(text: str, *, only: Iterable[str] | None = None, context: Sequence[Know
             except costs.TooCostly as refusal:
                 found.append(Finding(COST, "high", 0, len(text), 1, refusal.message, code))
                 break
-    return sorted(found, key=lambda one: (one.start, one.end, one.code))
+    return sorted(_without_repeats(found), key=lambda one: (one.start, one.end, one.code))
+
+
+def _without_repeats(found: list[Finding]) -> list[Finding]:
+    """Without stretches that their words alone make suspect, where a rule of injection says why."""
+    known = [one for one in found if one.code == "injection"]
+    return [
+        one
+        for one in found
+        if one.kind != "wording" or not any(one.start < other.end and other.start < one.end for other in known)
+    ]
 
 
 def worst(found: Iterable[Finding]) -> str:

@@ -32,6 +32,14 @@ _MIN_ALONE = 5  # different letters that stand alone
 _SPACED = plain(r"(?<![^\s\"'`(])[^\s\"'`]([ \t])(?:[^\s\"'`][ \t]{1,3}){6,20000}[^\s\"'`](?![^\s\"'`).,;!?])")
 _HAS_DOTTED = plain(r"(?:[A-Za-z0-9_][.*|·~-]){7}[A-Za-z0-9_](?![A-Za-z0-9_])")
 _DOTTED = plain(r"(?<![A-Za-z0-9_])[A-Za-z0-9_]([.*|·~-])(?:[A-Za-z0-9_]\1{1,3}){6,20000}[A-Za-z0-9_](?![A-Za-z0-9_])")
+_HAS_WORDS_APART = plain(r"(?:[A-Za-z][.*|·~_-]){3}[A-Za-z](?![A-Za-z0-9])")
+_WORDS_APART = plain(
+    r"(?<![A-Za-z0-9.*|·~_-])(?:[A-Za-z][.*|·~_-]){1,30}+[A-Za-z](?:[ \t]{1,3}+(?:(?:[A-Za-z][.*|·~_-]){1,30}+[A-Za-z]|[AaIi])){1,400}+(?![A-Za-z0-9])"
+)
+"""`i.g.n.o.r.e a.l.l`: words whose letters stand apart, with blanks between the words."""
+_MARK_IN_WORD = plain(r"(?<=[A-Za-z0-9])(?:<!--[^<>]{0,100}-->|</?[A-Za-z]{1,10} ?/?>|[*`]{1,3}){1,4}(?=[A-Za-z0-9])")
+"""What a page does not show, or only draws the word with: a comment, a tag, the marks of Markdown."""
+_MIN_MARKS = 2
 _SQUEEZED = plain(
     r"(?i)(ignore|disregard|forget)(all|any|every)?(of)?(the|your|my)?(previous|prior|above|earlier|preceding)(instructions?|rules?|prompts?|orders?|messages?)"
 )
@@ -73,6 +81,10 @@ def _all(text: str, words: str) -> Iterator[Read]:
         yield from _together(text, _SPACED)
     if _HAS_DOTTED.search(words):
         yield from _together(text, _DOTTED)
+    if _HAS_WORDS_APART.search(words):
+        yield from _words_together(text)
+    if "<" in words or "*" in words or "`" in words:
+        yield from _without_marks(text)
     lower = lowered(words)
     if there := _BACKWARDS.within(lower):
         yield from _lines(text, lower, [_BACKWARDS.needles[at] for at in there], _backwards)
@@ -135,6 +147,37 @@ def _together(text: str, pattern: Plain) -> Iterator[Read]:
                 places.append(at)
             gap = gap + 1 if is_gap else 0
         yield from _in_words(Read("".join(signs), [*places, end], "letters with blanks between them"))
+
+
+def _words_together(text: str) -> Iterator[Read]:
+    """Words whose letters stand apart, each put together."""
+    for match in _WORDS_APART.finditer(text):
+        places = [at for at in range(*match.span()) if text[at].isalpha() or text[at].isspace()]
+        yield Read("".join(text[at] for at in places), [*places, match.end()], "letters with signs between them")
+
+
+def _without_marks(text: str) -> Iterator[Read]:
+    """The text around marks that stand inside of words, without them."""
+    near: list[tuple[int, int]] = []
+    for match in _MARK_IN_WORD.finditer(text):
+        spend()
+        if near and (len(near) >= _MAX_ESCAPES or match.start() > near[-1][1] + _BESIDE):
+            yield from _joined(text, near)
+            near = []
+        near.append(match.span())
+    yield from _joined(text, near)
+
+
+def _joined(text: str, marks: list[tuple[int, int]]) -> Iterator[Read]:
+    if len(marks) < _MIN_MARKS:
+        return
+    at, end = max(0, marks[0][0] - _BESIDE), min(len(text), marks[-1][1] + _BESIDE)
+    places: list[int] = []
+    for start, stop in marks:
+        places += range(at, start)
+        at = stop
+    places += range(at, end)
+    yield Read("".join([text[at] for at in places]), [*places, end], "pieces with marks between them")
 
 
 def _in_words(read: Read) -> Iterator[Read]:

@@ -36,6 +36,8 @@ _BESIDE = 200  # characters of the text on both sides of a joint that are looked
 _LONGEST = 9_000  # characters of a word
 _DIGIT = plain(r"[0-9]")
 _BASE32 = plain(r"[A-Z2-7]{28,}=*")
+_SIGNS_OF_85 = plain(r"[!#$%&()*;<=>?@^_{|}~\"':,.\[\]\\-]")
+_LEAST_SIGNS = 3
 _HEX = plain(r"(?:[0-9a-fA-F]{2})+")
 
 
@@ -66,9 +68,9 @@ class Joined:
 
 def decoded(text: str, words: str) -> list[Decoded]:
     """Every stretch of base64 that decodes to text, also one that is cut into lines; `words` are the text's distinct words."""
+    found = list(_base85(text, words))
     if all(len(word) < 8 or not _PIECE.search(word) for word in words.split("\n")):
-        return []
-    found: list[Decoded] = []
+        return found
     room = MAX_DECODED
     for chain in _chains(text):
         for one in _readings(text, chain):
@@ -76,6 +78,25 @@ def decoded(text: str, words: str) -> list[Decoded]:
                 return found
             found.append(one)
     return found
+
+
+def _base85(text: str, words: str) -> Iterator[Decoded]:
+    """Words in one of both alphabets of base85 that say something: by chance no word does."""
+    room = MAX_DECODED
+    for word in words.split("\n"):
+        bare = word.strip("\"'`,")
+        if not MIN_RUN <= len(bare) <= room or "://" in bare or len(_SIGNS_OF_85.findall(bare)) < _LEAST_SIGNS:
+            continue
+        spend()
+        for read in (base64.b85decode, base64.a85decode):
+            try:
+                said = _as_text(read(bare.encode("ascii")))
+            except (ValueError, UnicodeEncodeError):
+                continue
+            if said and _BLANK.search(said) and (at := text.find(bare)) >= 0:
+                room -= len(bare)
+                yield Decoded(at, at + len(bare), said)
+                break
 
 
 def joined(text: str, joints: Iterable[tuple[int, int]]) -> Joined:

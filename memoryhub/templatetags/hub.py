@@ -85,11 +85,6 @@ def actor_name(kind: str, name: str) -> str:
     return name if kind == "person" else languages.translated(name)
 
 
-def reason_words(change: Any) -> str:
-    """Why a revision was made: an agent's own words as they are, those of the hub in the language of the page."""
-    return str(change.reason) if change.actor_kind == "agent" else languages.translated(change.reason)
-
-
 # Up to how many seconds a unit is used, how many it has, and how it is written.
 SHORT_DURATIONS = (
     (60, 1, gettext_lazy("%(count)s s")), (3600, 60, gettext_lazy("%(count)s min")),

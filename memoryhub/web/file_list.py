@@ -38,29 +38,48 @@ def only_mount(space: Space, where: str) -> Mount | None:
     return mounts[0] if len(mounts) == 1 and mounts[0].prefix != "/" else None
 
 
-def folder(space: Space, where: str, page: str, *, manages: bool) -> dict[str, Any]:
-    """The context of a folder's page, or of the start page above several mounts; NotFound for no folder. Who manages the space
-    is told what the mount leaves out."""
+def folder(space: Space, where: str, page: str, show: str = "", *, manages: bool) -> dict[str, Any]:
+    """The context of a folder's page, or of the start page above several mounts; NotFound for no folder. With `show` it lists
+    the files below it that a filter of this name leaves. Who manages the space is told what the mount leaves out."""
     mounts = files.mounts_of_space(space)
     mount = files.find_mount(mounts, where)
+    sources = contexts.source_readers(space)
+    filters = filters_of(space, mount, where, sources) if mount else {}
+    chosen = filters.get(show)
     if mount is None and where == "/":
         entries, total, next_page = mount_entries(mounts), len(mounts), None
     else:
         at = max(1, int(page)) if page.isdigit() and len(page) < 6 else 1
-        entries, total = files.folder_entries(space, where, (at - 1) * files.FOLDER_PAGE_SIZE)
-        next_page = at + 1 if at * files.FOLDER_PAGE_SIZE < total else None
+        start = (at - 1) * files.FOLDER_PAGE_SIZE
+        if chosen is None:
+            entries, total = files.folder_entries(space, where, start)
+        else:
+            entries, total = chosen[start : start + files.FOLDER_PAGE_SIZE], len(chosen)
+        next_page = at + 1 if start + files.FOLDER_PAGE_SIZE < total else None
     if not entries and mount is None and where != "/":
         raise NotFound(_("There is no such folder."))
     rows = files.add_details(space, entries)
-    contexts.add_readers(space, rows)
+    contexts.add_readers(space, rows, sources)
     return {
         "where": where, "name": file_views.crumbs(where)[-1].name if where != "/" else "", "crumbs": file_views.crumbs(where),
+        "show": show if chosen is not None else "", "filters": filters,
         "mounts": mounts, "mount": mount, "rows": rows, "entries": total, "next_page": next_page,
         "survey": survey_of(mount) if manages and mount and where == mount.prefix else None,
         "gone": files.deleted_files(space, where) if mount else [], "explaining": explaining(space, where) if mount else None,
         "threads": files.threads_in(space, mount) if mount and mount.store == Mount.Store.THREAD else [],
         **newest_below(space, where),
     }  # fmt: skip
+
+
+def filters_of(space: Space, mount: Mount, where: str, sources: contexts.SourceReaders) -> dict[str, list[FolderEntry]]:
+    """The files below a folder that some agent reads, and those with a pending proposal, by the name of the filter."""
+    read = contexts.read_paths(space, mount, where, sources)
+    waiting = [path for path, _count in files.pending_below(space, where)]
+    known = files.files_at(space, {*read, *waiting})
+    return {
+        "read": files.entries_of(where, [known[path] for path in read if path in known]),
+        "waiting": files.entries_of(where, [known[path] for path in sorted(waiting) if path in known]),
+    }
 
 
 def mount_entries(mounts: list[Mount]) -> list[FolderEntry]:

@@ -13,7 +13,7 @@ from memoryhub.domain.accounts import may
 from memoryhub.domain.files import Published
 from memoryhub.errors import Conflict, HubError, Invalid, NotFound
 from memoryhub.languages import translated
-from memoryhub.models import Space
+from memoryhub.models import Revision, Space
 from memoryhub.stores import disk, paths
 from memoryhub.templatetags.files import page_address
 from memoryhub.text.lines import for_editor, keep_ends
@@ -69,7 +69,9 @@ def show_folder(request: HttpRequest, where: str, *, status: int = 200, **more: 
     if mount := file_list.only_mount(request.space, where):
         where = mount.prefix
     manages = may(request.actor.role, "manage")
-    context = file_list.folder(request.space, where, request.GET.get("page", "1"), manages=manages)
+    context = file_list.folder(
+        request.space, where, request.GET.get("page", "1"), request.GET.get("show", ""), manages=manages
+    )
     return render(request, "files/folder.html", {**context, **more}, status=status)
 
 
@@ -185,17 +187,26 @@ def write(request: HttpRequest, path: str) -> HttpResponse:
             request, opened, status=error.status, content=sent, error=error, reason=reason, marked=marked
         )
     files.stop_editing(request.space, request.user, where)
-    report_saved(request, where, _("Saved as revision %(number)s.") % {"number": revision.number})
+    undo = undo_url(request, where, revision, base)
+    report_saved(request, where, _("Saved as revision %(number)s.") % {"number": revision.number}, undo)
     return HttpResponseRedirect(page_address(request.space.slug, where))
 
 
-def report_saved(request: HttpRequest, where: str, sentence: str) -> None:
+def undo_url(request: HttpRequest, where: str, revision: Revision, base: int) -> str:
+    """The address that takes back what a person just saved; "" where nothing was written, or a file was created."""
+    if revision.kind != "write" or revision.number <= base or revision.actor_id != request.actor.id:
+        return ""
+    address = reverse("files.restore", args=[request.space.slug, where.lstrip("/")])
+    return f"{address}?revision={revision.number - 1}&instead_of={revision.number}"
+
+
+def report_saved(request: HttpRequest, where: str, sentence: str, undo: str = "") -> None:
     """Adds a notice with the sentence, or a warning if the file has a problem on disk."""
     file = files.file_row(request.space, where)
     if file.problem:
         refused(request, f"{sentence} {translated(file.problem)}")
     else:
-        done(request, sentence, see=prompt_address(request.space, where))
+        done(request, sentence, undo=undo, see=prompt_address(request.space, where))
 
 
 def prompt_address(space: Space, where: str) -> str:
@@ -278,7 +289,9 @@ def delete(request: HttpRequest, path: str) -> HttpResponse:
 def restore(request: HttpRequest, path: str) -> HttpResponse:
     where = requested_path(request, path)
     number = file_views.revision_number(request.POST.get("revision") or request.GET.get("revision", ""))
-    revision = files.restore(request.space, request.actor, where, number)
+    undone = request.GET.get("instead_of", "")
+    instead_of = file_views.revision_number(undone) if undone else None
+    revision = files.restore(request.space, request.actor, where, number, instead_of=instead_of)
     says = _("Revision %(number)s is restored as revision %(new)s.") % {"number": number, "new": revision.number}
     report_saved(request, where, says)
     return HttpResponseRedirect(page_address(request.space.slug, where))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from memoryhub.domain import notify, spaces
+from memoryhub.domain import notify
 from memoryhub.errors import HubError
 from memoryhub.forms import WebhookForm
 from memoryhub.web.access import post_only, space_page
@@ -24,8 +25,8 @@ def show(request: HttpRequest, form: WebhookForm, status: int = 200, secret: str
     logs = notify.newest_notices(request.space, NOTICES_SHOWN)
     hooks = [(hook, logs.get(hook.pk, [])) for hook in notify.webhooks_of_space(request.space)]
     context = {
-        "form": form, "hooks": hooks, "secret": secret, "hours": [str(hour) for hour in range(24)],
-        "digest": spaces.get_setting(request.space, "digest"),
+        "form": form, "hooks": hooks, "secret": secret, "hours": range(24),
+        "mail_hour": notify.mail_hour(request.space), "zone": timezone.get_current_timezone_name(),
     }  # fmt: skip
     return render(request, "webhooks/page.html", context, status=status)
 
@@ -72,12 +73,14 @@ def send_again(request: HttpRequest, pk: int) -> HttpResponse:
 
 @post_only("manage")
 def set_digest(request: HttpRequest) -> HttpResponse:
-    hour = request.POST.get("digest", "")
-    wanted = hour if hour.isdecimal() and len(hour) < 3 and int(hour) < 24 else ""
-    spaces.change_settings(request.space, request.actor, {"digest": wanted})
-    return redirect_with_notice(
-        request, _("Sent daily at %(hour)s:00.") % {"hour": wanted} if wanted else _("No mail is sent.")
-    )
+    given = request.POST.get("digest", "")
+    hour = int(given) if given.isdecimal() and len(given) < 3 and int(given) < 24 else None
+    zone = timezone.get_current_timezone_name()
+    if notify.set_mail_hour(request.space, request.actor, hour, zone, timezone.now()):
+        told = _("Sent daily at %(hour)s:00, %(zone)s.") % {"hour": hour, "zone": zone}
+    else:
+        told = _("No mail is sent.")
+    return redirect_with_notice(request, told)
 
 
 def redirect_with_notice(request: HttpRequest, says: str) -> HttpResponse:

@@ -233,8 +233,8 @@ READ = {
     },
     "mount": {
         "prefix": "mount over it", "store": "mount over it", "directory": "mount shows another directory",
-        "policy": NOT_SHOWN, "problem": NOT_SHOWN, "on_disk": NOT_SHOWN, "put_back": NOT_SHOWN, "ends_with_run": NOT_SHOWN,
-        "taken_in_at": NOT_SHOWN, "node": NOT_SHOWN, "next_node": NOT_SHOWN,  # tests/server/test_nodes.py
+        "policy": NOT_SHOWN, "problem": NOT_SHOWN, "on_disk": NOT_SHOWN, "put_back": NOT_SHOWN, "put_back_elsewhere": NOT_SHOWN,
+        "ends_with_run": NOT_SHOWN, "taken_in_at": NOT_SHOWN, "node": NOT_SHOWN, "next_node": NOT_SHOWN,  # tests/server/test_nodes.py
         "exclude": "mount leaves it out", "include": "mount leaves it out", "takes": "mount leaves it out", "is_full": NOT_SHOWN,
     },
     "file": {

@@ -23,6 +23,14 @@ def pages(hub: Hub) -> list[str]:
     return walking.telling(path for path in json.loads(Path(found).read_text()) if not path.startswith(NOT_PAGES))
 
 
+def of_each_kind(paths: list[str], each: int = 1) -> list[str]:
+    """The first page of each kind, whatever is chosen on it; of these each nth."""
+    first: dict[str, str] = {}
+    for path in paths:
+        first.setdefault(walking.kind_of(path).partition("?")[0], path)
+    return list(first.values())[::each]
+
+
 def _walked(hub: Hub) -> list[str]:
     cookie = hub.cookie("owner")
     with httpx.Client(base_url=hub.url, timeout=30, cookies={cookie["name"]: cookie["value"]}) as client:

@@ -176,6 +176,23 @@ def test_the_text_measures_680_pixels_beside_the_tree(owner):
     assert 672 <= width <= 688
 
 
+def test_a_long_tree_leaves_no_gap_below_a_short_text(owner, folder):
+    for number in range(40):
+        (folder / "docs" / f"note-{number}.md").write_text("One.\n")
+    files.take_in_mount(Space.objects.get(), Mount.objects.get())
+    owner.goto("/s/main/files/memories/docs/note-1.md")
+    text, beside = (owner.locator(f".file-cols > {css}").bounding_box() for css in (":first-child", ".beside"))
+    assert beside["y"] - (text["y"] + text["height"]) < 40
+
+
+def test_all_views_of_a_file_fit_beside_each_other_on_a_phone(new_page, link):
+    page = new_page(viewport=PHONE)
+    page.goto(link)
+    page.locator("main form button").click()
+    page.goto("/s/main/files/memories/AGENTS.md?view=diff")
+    assert page.locator(".tabs").evaluate("tabs => tabs.scrollWidth <= tabs.clientWidth")
+
+
 def test_files_are_dropped_anywhere_on_a_folder(owner, folder):
     owner.goto("/s/main/files/memories/web/")
     given = owner.evaluate_handle("""() => {
@@ -232,6 +249,7 @@ def test_a_folder_with_one_level_has_no_tree(new_page, transactional_db, tmp_pat
     assert spaces.get_by_slug("main").name == "flat"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("viewport", "scheme"), [(WIDE, "light"), (WIDE, "dark"), (PHONE, "light")])
 def test_axe_finds_nothing_on_these_pages(new_page, link, folder, viewport, scheme):
     page = new_page(viewport=viewport, color_scheme=scheme)

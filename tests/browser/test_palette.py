@@ -80,6 +80,7 @@ def test_without_scripts_it_is_a_link_to_search(furnished, sign_in_as, new_page)
     expect(page).to_have_url(re.compile("/search/$"))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_machine_finds_no_fault(furnished, sign_in_as, new_page, scheme):
     page = sign_in_as("owner", new_page(color_scheme=scheme))

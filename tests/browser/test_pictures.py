@@ -51,6 +51,7 @@ def test_a_moment_is_picked_on_the_timeline(furnished, sign_in_as, new_page, jav
     expect(page).to_have_url(re.compile("ask=tills"))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_machine_finds_no_fault(furnished, sign_in_as, new_page, scheme):
     page = sign_in_as("owner", new_page(color_scheme=scheme))

@@ -103,6 +103,7 @@ def test_another_agent_is_picked(counter, sign_in_as, page):
 def test_an_owner_sets_a_budget_and_sees_what_gave_way(counter, sign_in_as, new_page, javascript):
     page = sign_in_as("owner", new_page(java_script_enabled=javascript))
     page.goto(HERE)
+    page.get_by_label("More actions").click()
     page.get_by_role("link", name="Settings", exact=True).last.click()
     page.get_by_role("spinbutton").fill("5")
     page.get_by_role("button", name="Save").click()

@@ -44,9 +44,11 @@ def plain(browser: Browser, hub: hubs.Hub) -> Iterator[Page]:
     context.close()
 
 
-def test_nothing_on_any_page_needs_a_script(hub, plain):
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.attack)])
+def test_nothing_on_any_page_needs_a_script(hub, plain, every):
     faults = []
-    for path in crawl.pages(hub):
+    pages = crawl.pages(hub)
+    for path in pages if every else crawl.of_each_kind(pages):
         if path == "/styleguide/":  # shows parts by themselves, which do nothing
             continue
         plain.goto(path)

@@ -13,17 +13,30 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+import pytest
 from django.apps import apps
 from psycopg import sql
 
 from memoryhub.server import postgres
-from tests.running import TREE, clean, command, refused
+from tests.running import TREE, clean, command, refused, several
 
 
-def do(*arguments: str, data_dir: Path) -> str:
-    done = command(*arguments, "--data-dir", str(data_dir))
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
+@pytest.fixture
+def data_dir(data_dir: Path) -> Iterator[Path]:
+    """A hub whose database runs on, so that no command has to start it."""
+    with postgres.ensure_running(data_dir, {"fsync": "off"}):
+        yield data_dir
+
+
+def do(*lines: str, data_dir: Path) -> str:
+    """Runs commands one after another in one process; what the last one says."""
+    for line, (status, said, told) in zip(lines, tried(*lines, data_dir=data_dir), strict=True):
+        assert (status, told) == (0, ""), (line, told)
+    return said
+
+
+def tried(*lines: str, data_dir: Path) -> list[tuple[int, str, str]]:
+    return several(*([*line.split(), "--data-dir", str(data_dir)] for line in lines))
 
 
 @contextlib.contextmanager
@@ -96,8 +109,8 @@ def test_every_row_of_every_table_comes_back(place, data_dir):
         for table in {*tables, "django_session", "mfa_authenticator", "socialaccount_socialaccount"}
         if not before[table]
     } == set(), "nothing to compare there"
-    do("backup", str(place / "hub.tar"), data_dir=data_dir)
-    do("restore", str(place / "hub.tar"), data_dir=place / "new")
+    do(f"backup {place}/hub.tar", data_dir=data_dir)
+    do(f"restore {place}/hub.tar", data_dir=place / "new")
     after = everything(place / "new")
     # What the restore itself changes: it makes every prompt stale, and says so.
     expected = {"memoryhub_space", "line", "sequences"}
@@ -108,12 +121,11 @@ def test_every_row_of_every_table_comes_back(place, data_dir):
 
 
 def test_a_new_hub_becomes_the_old_one(place, data_dir):
-    do("space", "add", "team", data_dir=data_dir)
-    answer = json.loads(do("backup", str(place / "hub.tar"), "--json", data_dir=data_dir))
+    answer = json.loads(do("space add team", f"backup {place}/hub.tar --json", data_dir=data_dir))
     assert answer["bytes"] == (place / "hub.tar").stat().st_size
     assert (place / "hub.tar").stat().st_mode & 0o777 == 0o600
-    told = do("restore", str(place / "hub.tar"), data_dir=place / "new")
-    assert "2 spaces" in told
+    done = command("restore", str(place / "hub.tar"), "--data-dir", str(place / "new"))
+    assert (done.returncode, done.stderr) == (0, "") and "2 spaces" in done.stdout
     assert slugs(place / "new") == ["main", "team"]
     assert (place / "new/secret_key").read_text() == (place / "data/secret_key").read_text()
     do("doctor", data_dir=place / "new")
@@ -123,15 +135,13 @@ def test_what_was_there_is_kept_and_files_say_again_what_the_backup_says(place, 
     folder = place / "folder"
     folder.mkdir()
     (folder / "AGENTS.md").write_text("one\n")
-    do("mount", "add", "/notes/", "--dir", str(folder), data_dir=data_dir)
-    do("backup", str(place / "hub.tar"), data_dir=data_dir)
+    do(f"mount add /notes/ --dir {folder}", f"backup {place}/hub.tar", data_dir=data_dir)
     (folder / "AGENTS.md").write_text("two\n")
-    do("space", "add", "later", data_dir=data_dir)
-    told = json.loads(do("restore", str(place / "hub.tar"), "--json", data_dir=data_dir))
+    told = json.loads(do("space add later", f"restore {place}/hub.tar --json", data_dir=data_dir))
     assert (folder / "AGENTS.md").read_text() == "one\n"
     assert slugs(data_dir) == ["main"]
     assert told["problems"] == []
-    do("restore", told["kept"], data_dir=data_dir)
+    do(f"restore {told['kept']}", data_dir=data_dir)
     assert slugs(data_dir) == ["later", "main"]
     assert (folder / "AGENTS.md").read_text() == "two\n"
 
@@ -140,22 +150,21 @@ def test_a_drill_in_another_data_directory_touches_nothing_that_is_live(place, d
     folder = place / "folder"
     folder.mkdir()
     (folder / "AGENTS.md").write_text("one\n")
-    do("mount", "add", "/notes/", "--dir", str(folder), data_dir=data_dir)
-    do("backup", str(place / "hub.tar"), data_dir=data_dir)
+    do(f"mount add /notes/ --dir {folder}", f"backup {place}/hub.tar", data_dir=data_dir)
     (folder / "AGENTS.md").write_text("two\n")
-    said = do("restore", str(place / "hub.tar"), data_dir=place / "drill").splitlines()
+    said = do(f"restore {place}/hub.tar", data_dir=place / "drill").splitlines()
     assert said[0].startswith(f"Replacing everything in {place / 'drill'} by the backup of ")
     assert (folder / "AGENTS.md").read_text() == "two\n"
     assert (place / "drill-mounts/main/notes/AGENTS.md").read_text() == "one\n"
     do("doctor", data_dir=place / "drill")
     assert (folder / "AGENTS.md").read_text() == "two\n"
-    told = json.loads(do("restore", str(place / "hub.tar"), "--write-mounts", "--json", data_dir=place / "other"))
+    told = json.loads(do(f"restore {place}/hub.tar --write-mounts --json", data_dir=place / "other"))
     assert (told["mounts"], told["problems"]) == (None, [])
     assert (folder / "AGENTS.md").read_text() == "one\n"
 
 
 def test_it_is_made_while_the_hub_runs_and_restored_only_while_it_does_not(place, hub):
-    do("backup", str(place / "hub.tar"), data_dir=hub.data_dir)
+    do(f"backup {place}/hub.tar", data_dir=hub.data_dir)
     told = refused("restore", str(place / "hub.tar"), "--data-dir", str(hub.data_dir))
     assert f"Another hub (process {hub.process.pid})" in told
 
@@ -165,21 +174,20 @@ class TestRefusals:
         (place / "note").write_text("hello")
         with tarfile.open(place / "other.tar", "w") as tar:
             tar.add(place / "note")
-        missing = refused("restore", str(place / "nothing"), "--data-dir", str(data_dir))
-        assert missing == f"There is no file {place / 'nothing'}."
-        for name in ("note", "other.tar"):
-            told = refused("restore", str(place / name), "--data-dir", str(data_dir))
-            assert told == f"{place / name} is no backup of memoryhub, or it is damaged."
+        names = ("nothing", "note", "other.tar")
+        missing, *others = tried(*(f"restore {place / name}" for name in names), data_dir=data_dir)
+        assert missing == (1, "", f"There is no file {place / 'nothing'}.\n")
+        for name, answer in zip(names[1:], others, strict=True):
+            assert answer == (1, "", f"{place / name} is no backup of memoryhub, or it is damaged.\n")
 
     def test_a_backup_of_a_newer_version(self, place, data_dir):
-        do("backup", str(place / "hub.tar"), data_dir=data_dir)
+        do(f"backup {place}/hub.tar", data_dir=data_dir)
         about = {"format": 1, "migrations": ["memoryhub.9999_future"]}
         rewrite(place / "hub.tar", "manifest.json", json.dumps(about).encode())
-        assert "made by a newer memoryhub" in refused("restore", str(place / "hub.tar"), "--data-dir", str(data_dir))
+        assert "created by a newer memoryhub" in refused("restore", str(place / "hub.tar"), "--data-dir", str(data_dir))
 
     def test_a_damaged_dump_changes_nothing(self, place, data_dir):
-        do("space", "add", "team", data_dir=data_dir)
-        do("backup", str(place / "hub.tar"), data_dir=data_dir)
+        do("space add team", f"backup {place}/hub.tar", data_dir=data_dir)
         with tarfile.open(place / "hub.tar") as tar:
             dump = tar.extractfile("database.dump").read()
         rewrite(place / "hub.tar", "database.dump", dump[: len(dump) - 2000])
@@ -188,9 +196,9 @@ class TestRefusals:
         assert not list(data_dir.glob("before-restore-*"))
 
     def test_a_place_that_cannot_be_written(self, place, data_dir):
-        told = refused("backup", str(place / "nowhere/hub.tar"), "--data-dir", str(data_dir))
-        assert told == f"There is no folder {place / 'nowhere'}."
-        assert "could not be written" in refused("backup", "/proc/hub.tar", "--data-dir", str(data_dir))
+        nowhere, unwritable = tried(f"backup {place}/nowhere/hub.tar", "backup /proc/hub.tar", data_dir=data_dir)
+        assert nowhere == (1, "", f"There is no folder {place / 'nowhere'}.\n")
+        assert unwritable[:2] == (1, "") and "could not be written" in unwritable[2]
 
 
 def rewrite(archive: Path, name: str, content: bytes) -> None:

@@ -26,7 +26,8 @@ def test_a_text_over_its_time_gets_a_finding_for_what_was_not_looked_at() -> Non
         found = detectors.find(LONG)
     (one,) = [one for one in found if one.code == detectors.COST]
     assert (one.severity, one.start, one.end, one.kind) == ("high", 0, len(LONG), "secrets")
-    assert not [one for one in detectors.find(LONG) if one.code == detectors.COST]
+    with costs.limited(len(LONG), seconds=60):  # the processor's time grows on a busy machine as well
+        assert not [one for one in detectors.find(LONG) if one.code == detectors.COST]
 
 
 @pytest.mark.usefixtures("few_pieces")

@@ -93,3 +93,41 @@ def test_too_much_of_it_is_held_not_let_through() -> None:
 def test_a_key_behind_very_many_escapes_is_found() -> None:
     text = "%41%20" * 9_000 + WAYS["percent"](KEY)
     assert any(text[one.start : one.end].endswith("%" + f"{ord(KEY[-1]):02X}") for one in findings_of("secrets", text))
+
+
+ORDERS_APART: dict[str, Callable[[str], str]] = {
+    "dots in words": lambda text: " ".join(".".join(word) for word in text.split(" ")),
+    "hyphens in words": lambda text: " ".join("-".join(word) for word in text.split(" ")),
+    "underscores in words": lambda text: " ".join("_".join(word) for word in text.split(" ")),
+    "base85": lambda text: base64.b85encode(text.encode()).decode(),
+    "ascii85": lambda text: base64.a85encode(text.encode()).decode(),
+    "comments in words": lambda text: (
+        text.replace("ev", "e<!-- a -->v").replace("gn", "g<!---->n").replace("st", "s<!--b-->t")
+    ),
+    "tags in words": lambda text: text.replace("ev", "e<b></b>v").replace("gn", "g<i>n").replace("st", "s</i>t"),
+    "stars in words": lambda text: text.replace("ev", "e**v").replace("gn", "g**n").replace("st", "s**t"),
+}
+
+
+@pytest.mark.parametrize("way", ORDERS_APART)
+def test_orders_whose_words_are_taken_apart_are_found(way: str) -> None:
+    text = f"# Notes of the tool\n\nresult: {ORDERS_APART[way](ORDER.rstrip('.'))}\n"
+    found = [one for one in detectors.find(text) if one.code == "injection"]
+    assert {one.line for one in found} == {3}
+
+
+def test_a_key_with_comments_in_it_or_in_base85_is_a_secret() -> None:
+    for text in (
+        f"{KEY[:9]}<!-- -->{KEY[9:20]}<!-- -->{KEY[20:]}",
+        base64.b85encode(f"the token: {KEY}".encode()).decode(),
+    ):
+        redacted, found = secrets.redact(f"see {text} there")
+        assert found and text[4:30] not in redacted
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["i.e. e.g. a.m. U.S.A. x.y.z and 1.2.3.4", "`foo`bar`baz` a**b**c d<br>e<br/>f", "use a_b_c_d and x-y-z-w as names", "!#$%&()*+,-./:;<=>?@[]^_`{|}~ are signs of code", "\\d{3}-[a-z]{2,40}(?:x|y)*$^[0-9]+(?:[.,]\\d+)?"],
+)  # fmt: skip
+def test_abbreviations_markup_and_code_say_nothing_else(text: str) -> None:
+    assert detectors.find(text, only=("secrets", "injection", "risky_advice")) == []

@@ -128,6 +128,8 @@ TOLD = [
     'The token needs the permission "Bypass 2FA" in the registry.',
     "- `/commit --no-verify` - Skip pre-commit checks",
     "Warn before destructive commands (rm -rf, force-push).",
+    "Decline changes that disable safety checks by default.",
+    "| Using `--no-verify` | Bypassing the gates of the project | Mend what fails |",
 ]  # fmt: skip
 
 

@@ -118,6 +118,7 @@ def test_short_names_of_passwords_are_known(shape: str) -> None:
 
 
 MORE = {
+    "flat header": "Authorization: " + made(20, LOW) + "7" + made(24), "registry": '"auths": {"registry.example.org": {"auth": "' + made(44) + '"}}', "sun md5": "$md5,rounds=89650$" + made(8) + "$$" + made(22, CRYPT),
     "jfrog header": "X-JFrog-Art-Api: " + made(73), "discord bot": "M" + made(23) + "." + made(6, seed=2) + "." + made(38, seed=3), "discord mfa": "mfa." + made(84), "sha1crypt": "$sha1$40000$" + made(8) + "$" + made(28, CRYPT),
     "juniper": 'encrypted-password "$9$' + made(40, CRYPT) + '"', "cisco": "enable secret 8 $8$" + made(14, CRYPT) + "$" + made(43, CRYPT), "grub": "grub.pbkdf2.sha512.10000." + made(128, HEX.upper()) + "." + made(128, HEX.upper(), 2),
     "identity": "AQAAAAIAAYag" + made(72) + "==", "mssql": "0x0200" + made(136, HEX), "netntlm": "ops::CORP:" + made(16, HEX) + ":" + made(32, HEX) + ":" + made(100, HEX), "oracle dsn": "host=db1 user=svc password=" + made(12),

@@ -79,6 +79,7 @@ def test_what_only_resembles_a_secret_is_none(text: str) -> None:
      "path, token = sys.argv[1:4]", "data:\n  db-password: cGFzc3dvcmQxMjM=", "Secret: `1x0000000000000000000000000000000AA`", "SSEKMSKeyId='arn:aws:kms:us-east-1:123456789012:key/shop-key'",
      "one credential: `LIVE_E2E_SHOP_API_KEY`", "Credentials: `E2B_API_KEY` or `~/.shop/e2b_api_key`", "with credentials: `clerk@example.org` / `test`", "PASS: 全体の成功率 > 95%", "each credential is *flagged* at once",
      "| password | bcrypt/argon2 |", "`pulumi config set dbPassword hunter2`", "connection string | `postgres://user:pass@host:5432/db`", "- **API-login validation / Azure-JWT warning / uuid4**",
+     f"- uses: shop/configure-credentials@{made(40, HEX)}  # v4", "author: x\ndescription: ERC-20/721/1155/4626, standards of a token", f'tokenAddress: "{made(44)}", amount: 1', f"mnemonic: {'test ' * 11}junk", "| Handling credentials or SSH | `docs/fs/03-remote-ssh.md` |",
      "source with a token: QmXbfEAaR7D2Ujm4GAkbwcGZQMHqAMpwDoje4583uNP834", "the password is 120-char random", "`tokenizer_absent`: `cl100k_base` was asked", "pin: 'teapot-1.6.0'"],
 )  # fmt: skip
 def test_what_stands_beside_a_name_for_secrets_is_often_none(text: str) -> None:

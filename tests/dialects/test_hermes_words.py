@@ -45,7 +45,7 @@ def test_a_file_is_blocked_as_a_whole_and_memory_by_entries(tmp_path):
         path.write_text(text)
     text = coding.context_of("hermes", str(project), str(home)).text.decode()
     assert "[BLOCKED: AGENTS.md contained potential prompt injection (deception_hide). Content not loaded.]" in text
-    assert "Amounts are in cents." in text and "(agent_config_mod). Removed" in text and "each time" not in text
+    assert "Amounts are in cents." in text and "agent_config_mod. Removed" in text and "each time" not in text
     assert "[BLOCKED: edit CLAUDE.md]" in text, "what it blocked before stays"
 
 

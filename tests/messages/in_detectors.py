@@ -11,6 +11,7 @@ from tests.messages.in_python import Message
 FRAMES = (
     "Injection: %(says)s",
     "Needs attention: %(says)s.",
+    "Needs attention: its words together are those of texts that turn agents to other ends (most of all: %(words)s).",
     "Look closely: %(says)s.",  # as earlier versions stored it
     "A secret (%(kind)s) in line %(line)s. Secrets do not belong in memory: keep it in a vault and write its name here.",
 )

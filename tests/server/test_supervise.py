@@ -16,7 +16,19 @@ import psutil
 import pytest
 
 from memoryhub.server import postgres
-from tests.running import COMMAND, TREE, Hub, clean, command, copy, refused, sign_in_by_link
+from tests.running import (
+    COMMAND,
+    TREE,
+    Hub,
+    clean,
+    command,
+    copied,
+    copy,
+    refused,
+    running_in,
+    several,
+    sign_in_by_link,
+)
 
 
 def gone(processes: list[psutil.Process]) -> bool:
@@ -44,8 +56,16 @@ def serves(hub: Hub, seconds: float = 15) -> bool:
     return False
 
 
+@pytest.fixture(scope="module")
+def steady(started_once):
+    """A hub for all tests of this file that neither stop nor kill anything of it."""
+    with copied(started_once) as data_dir, running_in(data_dir) as running:
+        yield running
+
+
 class TestStart:
-    def test_the_printed_link_signs_in_once_and_leads_to_main(self, hub):
+    def test_the_printed_link_signs_in_once_and_leads_to_main(self, steady):
+        hub = steady
         with httpx.Client(base_url=hub.url, follow_redirects=True) as browser:
             shown = browser.get(hub.link)
             assert (shown.status_code, shown.url.path) == (200, httpx.URL(hub.link).path)
@@ -64,17 +84,17 @@ class TestStart:
         crowd = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))  # others that share the processors just now
         assert took < 3 * crowd
 
-    def test_static_files_are_compressed_and_may_be_kept(self, hub):
-        page = httpx.get(f"{hub.url}/login/").text
+    def test_static_files_are_compressed_and_may_be_kept(self, steady):
+        page = httpx.get(f"{steady.url}/login/").text
         (style,) = re.findall(r'href="(/static/css/base\.[0-9a-f]+\.css)"', page)
         for coding in ("br", "gzip"):
-            answer = httpx.get(hub.url + style, headers={"Accept-Encoding": coding})
+            answer = httpx.get(steady.url + style, headers={"Accept-Encoding": coding})
             assert answer.headers["Content-Encoding"] == coding
             assert "immutable" in answer.headers["Cache-Control"]
 
-    def test_a_command_uses_the_running_hubs_database_and_leaves_it_running(self, hub):
-        assert command("doctor", "--data-dir", str(hub.data_dir)).returncode == 0
-        assert httpx.get(f"{hub.url}/readyz").status_code == 200
+    def test_a_command_uses_the_running_hubs_database_and_leaves_it_running(self, steady):
+        assert command("doctor", "--data-dir", str(steady.data_dir)).returncode == 0
+        assert httpx.get(f"{steady.url}/readyz").status_code == 200
 
     def test_a_folder_is_mounted_and_another_one_later_moves_the_mount(self, place, cluster_once):
         copy(cluster_once, place / "data")
@@ -87,12 +107,10 @@ class TestStart:
         hub = Hub(place / "data", str(place / "two")).wait_ready()
         hub.stop()
         assert f"/memories/ moved from {place / 'one'} to {place / 'two'}.\n" in hub.said
-        hub = Hub(place / "data").wait_ready()
-        hub.stop()
-        assert len(hub.said) == 1
         (place / "two").rmdir()
         hub = Hub(place / "data").wait_ready()
         hub.stop()
+        assert len(hub.said) == 1
         told = f"mount /memories/ of main is passed over for now: {place / 'two'} does not exist. Make the folder,"
         assert told in hub.stderr()
         assert "Traceback" not in hub.stderr()
@@ -162,22 +180,31 @@ class TestKilled:
         assert again.stop() == 0
         assert again.stderr() == ""
 
-    def test_the_workers_parent_killed_they_go_too_and_new_ones_come(self, hub):
+    def test_one_of_its_processes_killed_it_comes_back_each_time(self, hub):
+        """One hub for all of it: each part is started again, whatever was killed before."""
+        self.kill_a_worker(hub)
+        self.kill_the_background_process(hub)
+        self.kill_the_parent_of_the_workers(hub)
+        os.kill(postgres.postmaster_pid(hub.data_dir), signal.SIGKILL)
+        assert serves(hub, 20)
+        assert "The database had stopped; it is started again." in hub.stderr()
+        assert hub.stop() == 0
+
+    def kill_the_parent_of_the_workers(self, hub):
         web = hub.web()
         workers = web.children()
         web.kill()
         assert gone(workers)
         assert serves(hub)
         assert "the web process ended (by SIGKILL); it is started again" in hub.stderr()
-        assert hub.stop() == 0
 
-    def test_a_worker_killed_another_takes_its_place(self, hub):
+    def kill_a_worker(self, hub):
         hub.web().children()[0].kill()
         assert serves(hub)
         time.sleep(0.5)
         assert len(hub.web().children()) == 2
 
-    def test_the_background_process_killed_it_comes_back(self, hub):
+    def kill_the_background_process(self, hub):
         web = hub.web()
         others = [p for p in psutil.Process(hub.process.pid).children() if p.pid != web.pid]
         assert len(others) == 1
@@ -190,12 +217,6 @@ class TestKilled:
             time.sleep(0.1)
         assert now
         assert now != [others[0].pid]
-
-    def test_the_databases_server_killed_it_comes_back(self, hub):
-        os.kill(postgres.postmaster_pid(hub.data_dir), signal.SIGKILL)
-        assert serves(hub, 20)
-        assert "The database had stopped; it is started again." in hub.stderr()
-        assert hub.stop() == 0
 
     def test_workers_that_outlived_their_hub_are_ended_by_the_next_start(self, data_dir):
         notes = data_dir / "processes"
@@ -222,14 +243,14 @@ class TestRefusals:
         assert told == f"Port {port} on 127.0.0.1 is taken by another program: choose another with --port."
         assert not (place / "data" / "postgres").exists()
 
-    def test_the_port_of_another_hub(self, hub, place):
-        port = hub.url.rpartition(":")[2]
+    def test_the_port_of_another_hub(self, steady, place):
+        port = steady.url.rpartition(":")[2]
         assert f"Port {port}" in refused("up", "--port", port, "--data-dir", str(place / "other"))
 
-    def test_two_hubs_on_one_data_directory(self, hub):
-        told = refused("up", "--port", "0", "--data-dir", str(hub.data_dir))
-        assert f"Another hub (process {hub.process.pid}) is running on the data directory {hub.data_dir}" in told
-        assert serves(hub)
+    def test_two_hubs_on_one_data_directory(self, steady):
+        told = refused("up", "--port", "0", "--data-dir", str(steady.data_dir))
+        assert f"Another hub (process {steady.process.pid}) is running on the data directory {steady.data_dir}" in told
+        assert serves(steady)
 
     def test_a_folder_that_does_not_exist(self, place):
         told = refused("up", str(place / "nowhere"), "--data-dir", str(place / "data"))
@@ -265,13 +286,10 @@ class TestRefusals:
             "up", "--host", "192.0.2.1", "--port", "0", "--data-dir", str(place / "data")
         )
 
-    @pytest.mark.parametrize(
-        "wrong", [["--port", "x"], ["--port", "70000"], ["--workers", "0"], ["--nothing"], ["one", "two"]]
-    )
-    def test_wrong_arguments_exit_with_2(self, wrong):
-        done = command("up", *wrong)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert "usage:" in done.stderr
+    def test_wrong_arguments_exit_with_2(self):
+        wrong = ["up --port x", "up --port 70000", "up --workers 0", "up --nothing", "up one two"]
+        for line, (status, said, told) in zip(wrong, several(*map(str.split, wrong)), strict=True):
+            assert (status, said) == (2, "") and "usage:" in told, line
 
     def test_a_wrong_setting_is_named_with_what_is_allowed(self, place):
         told = refused("up", "--data-dir", str(place / "data"), MEMORYHUB_EMBEDDER="magic")

@@ -7,6 +7,7 @@ import re
 import zipfile
 
 import pytest
+from django.urls import reverse
 
 from memoryhub.domain import accounts, files, prompts, proposals, spaces
 from memoryhub.domain.files import line_authors, revisions
@@ -427,3 +428,47 @@ def test_the_list_names_who_has_the_positioning(as_role, house):
     page = one_line(as_role("viewer").get("/s/books/files/memories/"))
     row = next(part for part in page.split("<tr") if "hub-positioning.md" in part and "<td" in part)
     assert "ours" in row and "theirs" not in row
+
+
+def listed(page: str) -> list[str]:
+    """The names of a list of files."""
+    return re.findall(r'<span class="clip">([^<]*)</span>', page[page.index("<tbody") :])
+
+
+def test_a_folder_lists_what_agents_read_and_what_waits(space, client, sign_in):
+    sign_in("viewer")
+    for path in (PATH, "/memories/docs/a.md", "/memories/docs/b.md", "/memories/web/AGENTS.md"):
+        files.write(space, HUB, path, b"one\n")
+    prompts.add_source(space, HUB, "/memories/docs/b.md")
+    scout = prompts.create_agent(space, HUB, "scout")
+    for path in ("/memories/docs/a.md", "/memories/docs/new.md"):
+        proposals.propose(space, scout, kind="write", path=path, content=b"two\n")
+    page = one_line(client.get("/s/ledger/files/memories/"))
+    assert "All 4" in page and "Read by an agent 3" in page and "Waiting 1" in page
+    read = one_line(client.get("/s/ledger/files/memories/?show=read"))
+    assert listed(read) == ["AGENTS.md", "docs/b.md", "web/AGENTS.md"]
+    assert listed(one_line(client.get("/s/ledger/files/memories/?show=waiting"))) == ["docs/a.md"]
+    assert listed(one_line(client.get("/s/ledger/files/memories/docs/?show=waiting"))) == ["a.md"]
+    assert listed(one_line(client.get("/s/ledger/files/memories/?show=other"))) == listed(page)
+    proposals.withdraw(space, scout, 1)
+    emptied = one_line(client.get("/s/ledger/files/memories/?show=waiting"))
+    assert "No file matches." in emptied and "All 4" in emptied
+
+
+def test_a_save_is_undone_and_later_changes_stay(space, client, sign_in):
+    sign_in("editor")
+    where = reverse("files.write", args=["ledger", "memories/AGENTS.md"])
+
+    def send(text, base):
+        return one_line(client.post(where, {"content": text, "base_revision": str(base)}, follow=True))
+
+    assert "Undo" not in send("a\n\nb\n\nc\n", 0), "a new file is no change to undo"
+    said = send("A\n\nb\n\nc\n", 1)
+    undo = re.search(r'action="([^"]*instead_of=2[^"]*)"', said)[1].replace("&amp;", "&")
+    assert "instead_of" not in send("A\n\nb\n\nc\n", 2), "nothing was written"
+    files.write(space, HUB, PATH, b"A\n\nb\n\nC\n")
+    client.post(undo)
+    assert files.read(space, PATH).content == b"a\n\nb\n\nC\n"
+    files.write(space, HUB, PATH, b"x\n")
+    assert client.post(undo).status_code == 409
+    assert files.read(space, PATH).content == b"x\n"

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html.parser import HTMLParser
 
 import pytest
 from django.db import transaction
 from django.test import Client
 
 from memoryhub.domain import accounts, demo, spaces
-from memoryhub.models import HUB, Role, Space
+from memoryhub.models import HUB, Space
 from tests import walking
 
 pytestmark = pytest.mark.django_db
 OTHER_DOORS = ("/api/", "/metrics")
+ALWAYS_EMPTY = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
+WALKED: dict[str, list[walking.Found]] = {}  # by role: the pages of the demo, for tests that only read them
 
 
 def get_with(client: Client):
@@ -54,6 +57,19 @@ def pages_of(client: Client, space: Space, each: int = 1) -> list[walking.Found]
     return [page for page in found if not page.path.startswith(OTHER_DOORS)]
 
 
+@pytest.fixture
+def walked(request: pytest.FixtureRequest):
+    """The pages of the demo that this role is led to."""
+
+    def find(role: str) -> list[walking.Found]:
+        if role not in WALKED:
+            busy = request.getfixturevalue("busy")
+            WALKED[role] = pages_of(signed_in(busy, role), busy)
+        return WALKED[role]
+
+    return find
+
+
 def dead(found: list[walking.Found]) -> list[str]:
     return [
         f"{page.path} is {page.answer.status}, linked from {page.linked_from}"
@@ -68,12 +84,16 @@ def test_every_link_of_an_empty_space_leads_somewhere(empty, role):
     assert not faults, "\n".join(faults)
 
 
-@pytest.mark.parametrize("role", Role.values)
+# Owners see everything and viewers least; what lies between belongs to `make attack`.
+@pytest.mark.parametrize(
+    "role",
+    ["viewer", *(pytest.param(one, marks=pytest.mark.attack) for one in ("editor", "reviewer")), "owner"],
+)
 def test_every_link_leads_somewhere_and_every_form_may_be_sent(busy, role):
     """A form as it stands, by each of its buttons, without a script: taken or told what to mend, never refused or lost."""
     client = signed_in(busy, role)
     client.handler.enforce_csrf_checks = True
-    found = pages_of(client, busy)
+    found = WALKED[role] = pages_of(client, busy)
     faults, tried = dead(found), 0
     for page in found:
         for form in walking.Reader(page.answer.text).forms if page.answer.status == 200 else ():
@@ -106,11 +126,11 @@ def press(client: Client, target: str, sent: list[tuple[str, str]]) -> int:
     return answer.status_code
 
 
-def test_every_page_stands_on_its_own(busy):
+def test_every_page_stands_on_its_own(walked):
     """A title that no other page has, one heading, the language, ids used once: for screen readers and bookmarks."""
     titles: dict[str, str] = {}
     faults = []
-    for page in pages_of(signed_in(busy, "owner"), busy):
+    for page in walked("owner"):
         text = page.answer.text
         if page.answer.status != 200 or page.answer.kind != "text/html":
             continue
@@ -129,3 +149,50 @@ def test_every_page_stands_on_its_own(busy):
         if twice := {name for name in ids if ids.count(name) > 1}:
             faults.append(f"{page.path} uses ids twice: {sorted(twice)[:5]}")
     assert not faults, "\n".join(faults)
+
+
+class Primary(HTMLParser):
+    """The primary actions that are shown when a page opens, by their words."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.folded: list[str] = []  # the elements around, from the outermost that is not shown on
+        self.is_inside = False
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag in ALWAYS_EMPTY:
+            return
+        is_away = tag in ("dialog", "noscript") or "popover" in given or "hidden" in given
+        if self.folded or is_away or (tag == "details" and "open" not in given):
+            self.folded.append(tag)
+        elif "main-act" in (given.get("class") or "").split():
+            self.found.append("")
+            self.is_inside = True
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Shapes of drawings hold nothing."""
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self.folded:
+            while self.folded.pop() != tag:
+                pass
+        if tag in ("button", "a"):
+            self.is_inside = False
+
+    def handle_data(self, data: str) -> None:
+        if self.is_inside:
+            self.found[-1] += data.strip()
+
+
+@pytest.mark.parametrize("role", ["owner", pytest.param("reviewer", marks=pytest.mark.attack)])
+def test_a_page_has_one_primary_action(walked, role):
+    """What is folded away, or waits in a dialog or a menu, does not count."""
+    faults: dict[str, str] = {}
+    for page in walked(role):
+        found = Primary(page.answer.text).found
+        if len(found) > 1:
+            faults.setdefault(walking.kind_of(page.path), f"{page.path}: {found}")
+    assert not faults, "\n".join(faults.values())

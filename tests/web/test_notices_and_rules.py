@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from memoryhub.domain import files, prompts, proposals, spaces
+from memoryhub.domain import files, notify, prompts, proposals, spaces
 from memoryhub.models import HUB, PolicyRule, Webhook
 
 
@@ -79,9 +79,13 @@ def test_a_webhook_shows_its_secret_once(as_role, asked, at):
 
 def test_the_hour_of_the_mail(house, as_role, asked, at):
     client = as_role("owner")
-    client.post(at("webhooks.set_digest"), {"digest": "7"})
+    client.cookies["memoryhub_zone"] = "Europe%2FBerlin"
+    page = client.post(at("webhooks.set_digest"), {"digest": "7"}, follow=True).content.decode()
     house.space.refresh_from_db()
-    assert spaces.get_setting(house.space, "digest") == "7"
+    assert (notify.mail_hour(house.space).hour, notify.mail_hour(house.space).zone) == (7, "Europe/Berlin")
+    assert "7:00, Europe/Berlin" in page
+    client.cookies["memoryhub_zone"] = "Asia%2FTokyo"
+    assert "Now sent at 7:00, Europe/Berlin" in client.get(at("webhooks.page")).content.decode()
     client.post(at("webhooks.set_digest"), {"digest": "99"})
     house.space.refresh_from_db()
     assert spaces.get_setting(house.space, "digest") == ""

@@ -38,7 +38,7 @@ from memoryhub.models import (
     Webhook,
 )
 from tests.api.calling import Caller
-from tests.web.test_walls import ALL, Address
+from tests.web.test_walls import IN_SPACE, Address
 
 pytestmark = pytest.mark.django_db
 REVIEWED, LOCKED, OPEN = "/memories/AGENTS.md", "/locked/law.md", "/memories/drafts/note.md"
@@ -240,16 +240,17 @@ def address_of(one: Address) -> str:
     return reverse(one.name, kwargs=values)
 
 
-@pytest.mark.parametrize("one", [one for one in ALL if one.in_space], ids=lambda one: one.name)
-def test_no_page_takes_an_agents_token(space, forge, unmoved, one) -> None:
+def test_no_page_takes_an_agents_token(space, forge, unmoved) -> None:
     secret = accounts.create_token(space, HUB, agent=forge)[1]
     unmoved()
     client = Client(headers={"Authorization": f"Bearer {secret}", "Cookie": f"memoryhub_session={secret}"})
-    for method in ("get", "post"):
-        answer = getattr(client, method)(
-            address_of(one), {**WISHES, "settings": "", "prefix": "/memories/", "pattern": "**"}
-        )
-        assert answer.status_code in (302, 405) and "/login/" in answer.headers.get("Location", "/login/")
+    for one in IN_SPACE:
+        for method in ("get", "post"):
+            answer = getattr(client, method)(
+                address_of(one), {**WISHES, "settings": "", "prefix": "/memories/", "pattern": "**"}
+            )
+            refused = answer.status_code in (302, 405) and "/login/" in answer.headers.get("Location", "/login/")
+            assert refused, (one.name, method, answer.status_code)
 
 
 # ---- nor does a person decide on what their own agent asked, where the space wants that

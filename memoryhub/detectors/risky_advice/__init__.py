@@ -2,6 +2,7 @@
 
 Each kind is a sentence that tells what to do: data, credentials or traffic go to an address; a check is loosened; something
 from outside is installed or run, or gives the orders; somebody is asked for credentials; answers are steered to somebody's gain.
+Beside the sentences that signs know, `wording` weighs the words of each stretch of a text.
 Honest memory says such things too (a compiler's own `curl … | sh`), so nothing is held for it. What a text forbids, describes or
 lists as a mistake is no advice.
 """
@@ -17,30 +18,35 @@ from ..costs import spend
 from ..finding import Finding, Lines
 from ..injection.mention_or_order import describes_option, fences, is_listed_as_wrong, is_mention
 from ..known_texts import KnownText
-from ..patterns import Found, bounded
+from ..patterns import Found, bounded, plain
 from ..stems import Together
-from . import chinese_signs, recipe_signs, signs
+from . import chinese_signs, recipe_signs, signs, wording
 from .sign import Sign
 
 CODE = "risky_advice"
 SIGNS = (*signs.SIGNS, *recipe_signs.SIGNS)
 _TOGETHER = Together([sign.words for sign in SIGNS])
 MAX_FINDINGS = 20
+_LONG, _LINE = 2_000, 300  # characters of a text, and of a line on both sides of a sign
+_AGREES = -1.3
+"""What the line of a weak sign scores at least."""
 _NEAR = 80
+_UNDER_HEADING, _TITLE = 2_000, 600  # characters above a place, and of the beginning of a text
 
 _FORBIDS = bounded(
-    r"\b(?:never|no|nobody|without|not|don't|mustn't|cannot|can't|shouldn't|avoid\w*|forbid\w*|prohibit\w*|refus\w*|reject\w*|block\w*|prevent\w*|against|instead\s+of|"
+    r"\b(?:never|no|nobody|without|not|don't|mustn't|cannot|can't|shouldn't|avoid\w*|forbid\w*|prohibit\w*|refus\w*|reject\w*|block\w*|prevent\w*|declin\w*|den(?:y|ies|ied)|disallow\w*|against|instead\s+of|"
     r"rather\s+than|no\s+longer|kein\w{0,2}|nicht|niemals|jamais|pas\s+de|nunca|jamás|никогда|нельзя|nor|opt\s+out|bypass\s+sparingly|lets?\s+(?:an?|the)\s+\w+|tempt\w*|reach(?:es|ing)?\s+for|detect\w*|flags?|warn\w*|fails?\s+(?:if|when)|error\s+(?:if|when)|which|that\s+(?:can|could|may|might|would))\b[^.;:\n]{0,60}$",
     reach=200,
 )
 _DENIED = bounded(
-    r"[^.\n]{0,40}?\b(?:is|are)\s+(?:never|not|forbidden|prohibited|disallowed|banned|blocked|dangerous|unsafe|insecure|wrong|an?\s+(?:risk|smell|anti-?pattern|bug|vulnerability))\b|[^.\n]{0,20}\b(?:bypass|attempts?)\b|"
+    r"[^.\n]{0,40}?\b(?:is|are)\s+(?:never|not|forbidden|prohibited|disallowed|banned|blocked|dangerous|unsafe|insecure|wrong|an?\s+(?:risk|smell|anti-?pattern|bug|vulnerability))\b|[^.\n]{0,20}\b(?:bypass(?:es|ing)?|attempts?)\b|"
     r"[^.\n]{0,12}\bonly\s+(?:when|if|with|on)\b|[^.\n]{0,16}(?:禁止|不可|しない|使わない|verboten|interdit|prohibido)|\s+(?:exposes?|reduces?|increases?|risks?|leaves|breaks?|opens|means)\b|[^.\n]{0,40}\(not\s+recommended"
 )
 _WARNS = bounded(
     r"\b(?:attack(?:s|ers?)?|vulnerab\w+|exploit\w*|malicious|anti-?patterns?|red\s+flags?|wrong|bad|unsafe|insecure\s+(?:code|example)|why\s+blocked|blocked|impact|never|don't|do\s+not|avoid)\b[*_`]{0,3}\s?:|❌|✗|🚫|⛔|"
     r"\b(?:attack(?:s|ers?)?\b(?!\.\w)|vulnerab\w+|exploit\w*|malicious|malware|obfuscat\w+|should\s+be\s+blocked|skips?\s+\w+\s+hooks)\b"
 )
+_NEGATED = bounded(r"(?:^|[.!?:\n*-]\s{0,4})(?:never|do\s+not|don't|must\s+not|no)\s[^.!?\n]{0,60}$")
 _REPORTED = bounded(
     r"\b(?:prefers?|wants?|likes?|remember|learn\w*|note[ds]?|found|requires?|means|asked|decided|agreed|request\w*)\s+that\s+$"
 )
@@ -108,7 +114,26 @@ def _found(lines: Lines) -> list[Finding]:
             found.setdefault((number, sign.kind), _finding(sign, first, last, number))
             if len(found) >= MAX_FINDINGS:
                 return list(found.values())
-    return list(found.values())
+    known = list(found.values())
+    return known + [one for one in _by_wording(lines) if not any(_overlap(one, other) for other in known)]
+
+
+def _by_wording(lines: Lines) -> Iterator[Finding]:
+    """Stretches that no sign knows, by their words; on the line of the one that weighs most."""
+    text = lines.normalised
+    for start, end, words in wording.suspicious(text):
+        at = max(start, text.find(wording.written(words[0]), start, end))
+        if _is_warned_of(lines, start, end) or _NEGATED.search(text[max(start, at - _NEAR) : at]):
+            continue
+        if _INSTALLERS.search(text, start, end):
+            continue
+        (first, last), (heaviest, _) = _in_original(lines, start, end), _in_original(lines, at, end)
+        says = f"its words together are those of texts that turn agents to other ends (most of all: {', '.join(words)})"
+        yield Finding(CODE, "mid", first, last, lines.number(heaviest), f"Needs attention: {says}.", "wording")
+
+
+def _overlap(one: Finding, other: Finding) -> bool:
+    return one.start < other.end and other.start < one.end
 
 
 def _in_chinese(lines: Lines) -> Iterator[tuple[chinese.Rule, int, int]]:
@@ -126,8 +151,18 @@ def _places(sign: Sign, lines: Lines, stretches: Iterable[tuple[int, int]]) -> I
         if sign.needs and not sign.needs.search(lines.normalised, start, end):
             continue
         for match in _matches(sign, lines, start, end):
-            if not _is_told(sign, lines, *match.span()):
+            if not _is_told(sign, lines, *match.span()) and not (sign.is_weak and _is_by_the_way(lines, *match.span())):
                 yield match.span()
+
+
+def _is_by_the_way(lines: Lines, start: int, end: int) -> bool:
+    """In a long text, on a line whose words are not those of advice to do harm."""
+    text = lines.normalised
+    if len(text) <= _LONG:
+        return False
+    first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end)
+    last = len(text) if last < 0 else last
+    return wording.score(text[max(first, start - _LINE) : min(last, end + _LINE)]) < _AGREES
 
 
 def _matches(sign: Sign, lines: Lines, start: int, end: int) -> Iterator[Found]:
@@ -148,7 +183,7 @@ def _is_told(sign: Sign, lines: Lines, start: int, end: int) -> bool:
         chinese.is_guarded(text, start)
         or _FORBIDS.search(before)
         or _DENIED.match(text, end)
-        or _is_warned_of(text, start, end)
+        or _is_warned_of(lines, start, end)
     ):
         return True
     if sign.is_order and not _ORDERS.search(before):
@@ -185,8 +220,28 @@ def _is_in_code(lines: Lines, at: int) -> bool:
     return bisect_left(lines.cached("fences", fences), at) % 2 == 1
 
 
-def _is_warned_of(text: str, start: int, end: int) -> bool:
-    """A line that speaks of attacks, or stands under a comment that calls it wrong."""
+_HEADING = plain(r"(?m)^ {0,3}#{1,6} [^\n]{0,200}")
+_ABOUT_ATTACKS = bounded(
+    r"\b(?:attack\w*|exfiltrat\w*|malicious|malware|vulnerab\w*|exploit\w*|dangerous|detect\w*|obfuscat\w*|injections?|reverse\s+shells?|backdoors?|red\s+flags?|anti-?patterns?|insecure|threats?|risky|misconfig\w*|compromis\w*|payloads?|poison\w*|suspicious|cves?|pitfalls|mistakes)\b"
+)
+"""In a heading: what stands below it shows what not to do."""
+
+
+def _stands_under_warning(lines: Lines, start: int) -> bool:
+    """Whether the nearest heading above a place, not far away, says that attacks or mistakes are shown, or the title does."""
+    text, opened = lines.normalised, lines.cached("fences", fences)
+    at = bisect_left(opened, start)
+    places = [start, opened[at - 1]] if at % 2 else [start]  # in code the nearest may be a comment
+    above = [text.rfind("\n#", max(0, place - _UNDER_HEADING), place) for place in places]
+    headings = [*(_HEADING.match(text, place + 1) for place in above if place >= 0), _HEADING.search(text, 0, _TITLE)]
+    return any(match is not None and _ABOUT_ATTACKS.search(match.group()) for match in headings)
+
+
+def _is_warned_of(lines: Lines, start: int, end: int) -> bool:
+    """A line that speaks of attacks, or stands under a comment or a heading that calls it wrong."""
+    text = lines.normalised
+    if _stands_under_warning(lines, start):
+        return True
     first = text.rfind("\n", 0, max(0, text.rfind("\n", 0, start))) + 1
     last = text.find("\n", end)
     return bool(_WARNS.search(text, max(first, start - 4 * _NEAR), min(len(text) if last < 0 else last, end + _NEAR)))

@@ -24,10 +24,19 @@ class Sign:
     """What every hit holds, quicker to look for than the hit itself."""
     beyond: int
     """How many characters further than the lines with its words a hit may go."""
+    is_weak: bool
+    """Long texts about programs say it as well: there the other words of its line have to agree."""
 
 
 def sign(
-    kind: str, words: str, pattern: str, says: str, is_order: bool = False, needs: Plain | None = None, beyond: int = 0
+    kind: str,
+    words: str,
+    pattern: str,
+    says: str,
+    is_order: bool = False,
+    needs: Plain | None = None,
+    beyond: int = 0,
+    is_weak: bool = False,
 ) -> Sign:
     near, opens = opened(words)
-    return Sign(kind, near, bounded(pattern, reach=_REACH), says, is_order, opens, needs, beyond)
+    return Sign(kind, near, bounded(pattern, reach=_REACH), says, is_order, opens, needs, beyond, is_weak)

@@ -20,11 +20,16 @@ _WELL_KNOWN = frozenset([
     "localhost",
 ])  # fmt: skip
 _MAX_PATTERN = 400
+SEED = "seed phrase"
 
 # kind, words that the pattern needs, how far before them it may begin, the pattern
 _KINDS: tuple[tuple[str, tuple[str, ...], int, Bounded], ...] = (
     ("authorization header", ("authorization",), 0,
      bounded(r"authorization[\"'`]?\s{0,3}[:=,]\s{0,3}[\"'`]?(?:basic|bearer|token|digest)\s+(?P<secret>[A-Za-z0-9+/=_.~-]{12,})", "i")),
+    ("authorization header", ("authorization",), 0,
+     bounded(r"authorization[\"'`]?\s{0,3}[:=]\s{0,3}[\"'`]?(?P<secret>(?=[A-Za-z_-]{0,40}\d)(?=[^\s]{0,60}[A-Za-z])[A-Za-z0-9+/=_.~-]{32,300})(?=[\"'`\s\\]|$)", "i")),
+    ("registry password", ('auth"', 'auth\\"'), 0,
+     bounded(r"auth\\{0,4}\"\s{0,3}:\s{0,3}\\{0,4}\"(?P<secret>[A-Za-z0-9+/_=-]{20,300})\\{0,4}\"")),
     ("password", (" -u ", " -u=", "--user ", "--user="), 1,
      bounded(r"(?:\s|^)(?:-u|--user)[ =][\"']?[\w.@+-]{1,60}:(?P<secret>(?!//|\d{1,6}(?:\s|$))[^\s\"'`]{4,100})")),
     ("Mailchimp key", ("-us",), 33,
@@ -41,7 +46,7 @@ _KINDS: tuple[tuple[str, tuple[str, ...], int, Bounded], ...] = (
      bounded(r"x-jfrog-art-api[\"'`]?\s{0,3}[:=]\s{0,3}[\"'`]?(?P<secret>[A-Za-z0-9]{20,})", "i")),
     ("connection string", ("oracle:thin:", "oracle:oci"), 0,
      bounded(r"oracle:(?:thin|oci8?):\w{1,40}/(?P<secret>[^@\s\"'<>{}$]{4,80})@", "i")),
-    ("seed phrase", ("seed", "mnemonic", "recovery"), 0,
+    (SEED, ("seed", "mnemonic", "recovery"), 0,
      bounded(r"(?:seed|mnemonic|recovery)(?:[ _-]?(?:phrase|words))?[\"'`*]{0,3}\s*(?:is|=|:)\s*[\"'`]?(?P<secret>(?:[a-z]{3,8} ){11,23}[a-z]{3,8})", "i")),
     ("password", ("identified by",), 0,
      bounded(r"identified by\s+[\"'](?P<secret>[^\"'\s]{4,100})[\"']", "i")),
@@ -56,7 +61,7 @@ _KINDS: tuple[tuple[str, tuple[str, ...], int, Bounded], ...] = (
     ("Facebook token", tuple(f"{digit}|" for digit in range(10)), 18,
      bounded(r"(?<!\w)(?P<secret>\d{13,17}\|(?=[\w-]{0,26}\d)(?=[\w-]{0,26}[A-Z])[\w-]{27})(?![\w-])")),
     ("password", ("credential", "creds ", "log in", "login ", "sign in"), 0,
-     bounded(r"(?:credentials?|creds|log\s?in|sign\s?in|access|account)\b[^\n]{0,40}?\b[\w.@-]{2,40}\s?[:/]\s?(?P<secret>(?=[^\s]*\d)(?=[^\s]*[A-Za-z])[^\s/:,;`\"'*]{7,60})(?=[\s,;`\"']|\*\*|$)", "i")),
+     bounded(r"(?:credentials?|creds|log\s?in|sign\s?in|access|account)\b[^\n]{0,40}?\b[\w.@-]{2,40}\s?[:/]\s?(?P<secret>(?=[^\s]*\d)(?=[^\s]*[A-Za-z])(?![\w.-]{1,60}\.(?:mdx?|txt|json|ya?ml|toml|py|tsx?|jsx?|rs|go|sh)\b)[^\s/:,;`\"'*]{7,60})(?=[\s,;`\"']|\*\*|$)", "i")),
     ("password", ("password=", "pwd="), 60,
      bounded(r"(?:user\s?id|uid|user|username)=[^;\s]+;\s?(?:password|pwd)=(?P<secret>[^;\s\"']{4,80})", "i")),
     ("connection string", (";password=", "; password=", ";pwd=", "; pwd=", ";password ="), 200,
@@ -98,7 +103,7 @@ def credentials(text: str, words: str) -> Iterator[Hit]:
                 continue
             match = pattern.search(text, max(0, at - reach), at + _MAX_PATTERN)
             looked = match.end() if match else at + _MAX_PATTERN // 2
-            if match and _is_secret(match["secret"][:80]):
+            if match and _is_secret(match["secret"][:80]) and not (kind == SEED and _is_told(match["secret"])):
                 yield *match.span("secret"), kind
 
 
@@ -110,6 +115,11 @@ def _discord_tokens(text: str, words: str) -> Iterator[Hit]:
             match = _DISCORD_TOKEN.search(text, at, at + len(word)) if at >= 0 else None
             if match and mixes_cases(match.group()):
                 yield *match.span(), "Discord bot token"
+
+
+def _is_told(phrase: str) -> bool:
+    """The seed phrases that tools for tests have, which everybody knows: one word again and again."""
+    return len(set(phrase.split())) < 4
 
 
 _NAME = bounded(

@@ -22,6 +22,7 @@ PASSWORD_HASHES: tuple[tuple[str, str, str], ...] = (
     ("password hash", "pbkdf2:sha1|pbkdf2:sha256|pbkdf2:sha512", r":\d+\$[^\s$]{4,40}\$[a-f0-9]{40,}"),
     ("password hash", "$pbkdf2$|$pbkdf2-sha1$|$pbkdf2-sha256$|$pbkdf2-sha512$", r"(?:\d+|[^\s$]{3,40})\$[./A-Za-z0-9+]{6,}\$[./A-Za-z0-9+]{20,}"),
     ("password hash", "{SSHA}|{SHA}|{SMD5}|{MD5}|{SSHA256}|{SSHA512}|{SHA512}", rf"{_B64}{{20,}}={{0,2}}"),
+    ("password hash", "$md5,rounds=|$md5$", rf"[^\s]{{1,24}}\${{1,2}}{_CRYPT}{{22}}"),
     ("password hash", "$sha1$", rf"\d+\${_CRYPT}{{1,64}}\${_CRYPT}{{28}}"),
     ("password hash", "$9$", r"[A-Za-z0-9./-]{16,}"),
     ("password hash", "$8$", rf"{_CRYPT}{{14}}\${_CRYPT}{{43}}"),

@@ -62,9 +62,13 @@ _HASHES = bounded(
 )
 
 
+_COMMIT = bounded(r"[0-9a-f]{40}$")
+"""Behind an `@`: the version of somebody's action or package, by its commit."""
+_OF_THING = bounded(r"[_-]?(?:address|mint|symbol|program|contract)")
+"""`tokenAddress`: where a token of a chain is found, which everybody may know."""
 _GOES_ON = bounded(r"[\"'`]?(?:\.\.\.|…)")
 _OTHER_NAME = bounded(
-    r"\b(?:id|uuid|guid|serial|device|commit|sha\d*|version|model|address|contract|name|file|path|url|image|colou?r|network|chain)[\"'`*]{0,3}\s?[:=]\s?[\"'`*]{0,3}$",
+    r"(?:\b(?:id|uuid|guid|serial|device|commit|sha\d*|version|model|address|contract|name|file|path|url|image|colou?r|network|chain)|\w(?:address|contract|mint))[\"'`*]{0,3}\s?[:=]\s?[\"'`*]{0,3}$",
     "i",
 )
 """Names that say of a random string that it is no secret, even on a line that speaks of one."""
@@ -134,6 +138,8 @@ def _given(text: str, at: int, name: str) -> Iterator[Hit]:
     if match is None:
         yield from _given_without_sign(text, at, name)
         return
+    if name == "token" and _OF_THING.match(text[at : at + 12].lower()):
+        return
     value = match["value"].rstrip(".,;:)]*\\")
     if match["sep"] == "|" and "|" not in text[max(text.rfind("\n", max(0, at - 400), at), 0) : at]:
         return  # no table, but one command that feeds another
@@ -197,6 +203,7 @@ def _random_on_line(text: str, start: int, end: int) -> Iterator[Hit]:
         value = match.group().rstrip("=.-/").rpartition("=")[2].strip("=.-/")
         if (
             looks_random(value)
+            and not (_COMMIT.match(value) and text[match.start() - 1 : match.start()] == "@")
             and not _in_link(text, match.start())
             and not _OTHER_NAME.search(text, max(start, match.start() - 40), match.start())
         ):

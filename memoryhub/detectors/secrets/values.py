@@ -66,8 +66,8 @@ _CONTENT_ADDRESS = linear(r"^(?:Qm[1-9A-HJ-NP-Za-km-z]{44}|baf[a-z2-7]{56})$")
 """What names a text by its hash, in IPFS."""
 _PATH = linear(r"^[A-Za-z][\w.-]{1,40}(?:/[A-Za-z][\w.-]{1,40})+$|^[\w.-]+(?:/[\w.-]+)+\.[a-z]\w{0,4}$")
 """`vendor/model-7b-v2`, `o200k_base/cl100k_base`: parts that begin with a letter, none of them long."""
-_SCALE = linear(r"^[a-z]+(?:-[a-z]+)*-\d{1,4}(?:/\d{1,3})?$")
-"""`bg-yellow-500/10`: a step on a scale."""
+_SCALE = linear(r"^[a-z]+(?:-[a-z]+)*-\d{1,4}(?:/\d{1,3})?$|^[A-Za-z]{1,12}(?:[-/_.]\d{1,5})+$")
+"""`bg-yellow-500/10`: a step on a scale; `ERC-20/721/1155`: numbers of standards."""
 _NUMBER = linear(r"^[\d_.,-]+$")
 _UNSPELLABLE = bounded(r"[bcdfghjklmnpqrstvwxz]{5,}|q(?!u)|[jqvxz][bcdfgjkmpqvwxz]|[bcdfgkmpqvw]x[bcdfg]", "i")
 _SYLLABLES = plain(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}(?![a-z])")

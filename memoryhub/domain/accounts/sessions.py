@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from memoryhub.domain import activity
 from memoryhub.errors import NotFound
@@ -20,32 +20,30 @@ def note_sign_in(person: Person, session_key: str, address: str | None, browser:
     """Remembers a signed-in browser, so that its owner can see and end it; the hub's activity says how they came."""
     adds = f"by {by.replace('_', ' ')}" if by else ""
     activity.record(None, Actor.of_person(person), "people.sign_in", "signed in", adds=adds, aside=address or "")
-    values = {"person": person, "address": address, "browser": browser[:300], "seen_at": timezone.now()}
+    values = {"person": person, "address": address, "browser": browser[:300], "seen_at": Now()}
     sign_in, _ = SignIn.objects.update_or_create(session_key=session_key, defaults=values)
     return sign_in
 
 
 def note_seen(session_key: str, address: str | None) -> None:
     """Written at most once a minute."""
-    now = timezone.now()
-    SignIn.objects.filter(session_key=session_key, seen_at__lt=now - timedelta(minutes=1)).update(
-        seen_at=now, address=address or F("address")
-    )
+    lately = SignIn.objects.filter(session_key=session_key, seen_at__lt=Now() - timedelta(minutes=1))
+    lately.update(seen_at=Now(), address=address or F("address"))
 
 
 def ended_sign_ins() -> QuerySet[SignIn]:
-    """Sign-ins that were not used within the idle limit, or began too long ago."""
-    now = timezone.now()
-    ended = Q(created_at__lt=now - settings.SESSION_LASTS)
+    """Sign-ins that were not used within the idle limit, or began too long ago, by the clock of the database: a node whose own
+    is wrong signs nobody out."""
+    ended = Q(created_at__lt=Now() - settings.SESSION_LASTS)
     if settings.SESSION_IDLE:
-        ended |= Q(seen_at__lt=now - settings.SESSION_IDLE)
+        ended |= Q(seen_at__lt=Now() - settings.SESSION_IDLE)
     return SignIn.objects.filter(ended)
 
 
 @transaction.atomic
 def forget_ended_sign_ins() -> None:
     """Deletes sessions that have ended, failed tries of yesterday, and one-time links a month after their time."""
-    now = timezone.now()
+    now = Now()
     Session.objects.filter(session_key__in=ended_sign_ins().values("session_key")).delete()
     Session.objects.filter(expire_date__lt=now).delete()
     SignIn.objects.exclude(session_key__in=Session.objects.values("session_key")).delete()
@@ -78,6 +76,6 @@ def live_sessions(person: Person) -> list[SignIn]:
     ended = ended_sign_ins().filter(person=person).values("session_key")
     Session.objects.filter(session_key__in=ended).delete()
     mine = person.sign_ins.order_by("-seen_at")
-    keys = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
+    keys = Session.objects.filter(expire_date__gt=Now()).values("session_key")
     mine.exclude(session_key__in=keys).delete()
     return list(mine)

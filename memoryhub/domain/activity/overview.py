@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from memoryhub.detectors import titles
+from memoryhub.domain.activity.log import start_of_day
 from memoryhub.languages import translated
 from memoryhub.models import Proposal, Space, WorkingEntry
 
@@ -82,7 +83,7 @@ class Figures:
 
 def midnight() -> datetime:
     """When today began in the time zone of the person who asks."""
-    return timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+    return start_of_day(timezone.localdate())
 
 
 def figures(space: Space) -> Figures:

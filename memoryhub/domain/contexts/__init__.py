@@ -29,7 +29,16 @@ from memoryhub.domain.contexts.own_memory import (
 )
 from memoryhub.domain.contexts.past import Moment, moments_of
 from memoryhub.domain.contexts.places import Place, mounts_to_look_at, place_in_mount
-from memoryhub.domain.contexts.space_readers import Loaded, MountReaders, Reader, add_readers, mount_readers
+from memoryhub.domain.contexts.space_readers import (
+    Loaded,
+    MountReaders,
+    Reader,
+    SourceReaders,
+    add_readers,
+    mount_readers,
+    read_paths,
+    source_readers,
+)
 
 __all__ = [
     "LAPTOP",
@@ -53,6 +62,7 @@ __all__ = [
     "Reader",
     "Seen",
     "Shown",
+    "SourceReaders",
     "add_readers",
     "apply_fix",
     "apply_plan",
@@ -76,10 +86,12 @@ __all__ = [
     "plan_one_file",
     "propose_fix",
     "propose_plan",
+    "read_paths",
     "review_fix",
     "set_home",
     "show_chosen",
     "show_laptop",
+    "source_readers",
     "targets_for",
     "topic_paths",
     "undo_plan",

@@ -89,22 +89,40 @@ def _reader(loaded: Loaded, path: str) -> Reader | None:
     return None
 
 
-def add_readers(space: Space, rows: Sequence[FolderEntry]) -> None:
+@dataclass(frozen=True)
+class SourceReaders:
+    """Whose prompts show which file, by the sources of a space."""
+
+    names: dict[str, list[str]]  # of agents, by path
+    in_every: set[str]
+
+
+def source_readers(space: Space) -> SourceReaders:
+    return SourceReaders(files.source_readers(space), files.in_every_prompt(space))
+
+
+def add_readers(space: Space, rows: Sequence[FolderEntry], by_source: SourceReaders) -> None:
     """Adds to the entries of a page who reads them: agents of the space by their sources, coding agents by their own rules.
     A folder has the readers of all that lies below it."""
     mounts = files.mounts_of_space(space)
-    by_source = files.source_readers(space)
-    in_every = files.in_every_prompt(space)
     for row in rows:
         mount = files.find_mount(mounts, row.path)
         loaded = mount_readers(space, mount) if mount else MountReaders()
         if row.is_dir:
-            mine = [name for path, names in by_source.items() if path.startswith(row.path) for name in names]
+            mine = [name for path, names in by_source.names.items() if path.startswith(row.path) for name in names]
             others = loaded.names_below(row.path)
         else:
-            mine, others = by_source.get(row.path, []), loaded.names(row.path)
+            mine, others = by_source.names.get(row.path, []), loaded.names(row.path)
         row.readers = list(dict.fromkeys([*mine, *others]))
-        row.is_in_every_prompt = row.path in in_every
+        row.is_in_every_prompt = row.path in by_source.in_every
+
+
+def read_paths(space: Space, mount: Mount, prefix: str, by_source: SourceReaders) -> list[str]:
+    """The paths below a folder that some agent reads: sources, and what coding agents load, at once or later."""
+    every = [one for loaded in mount_readers(space, mount).loaded.values() for one in loaded]
+    paths = {*by_source.names, *by_source.in_every}
+    paths.update(path for one in every for path in (*one.why, *one.later))
+    return sorted(path for path in paths if path.startswith(prefix))
 
 
 _cache: Cache[MountReaders] = Cache(

@@ -119,6 +119,11 @@ SELECT r.id, r.space_id, r.file_id, r.number, r.kind, r.path, r.reason, r.propos
 # ---- one page of a list
 
 
+def entries_of(prefix: str, files: Iterable[File]) -> list[FolderEntry]:
+    """These files as one list, each named by its path below a folder."""
+    return [FolderEntry(one.path, one.path.removeprefix(prefix), False, one.size, one.modified_at) for one in files]
+
+
 def add_details(space: Space, rows: Sequence[FolderEntry]) -> Sequence[FolderEntry]:
     """Adds to the entries of one page their newest change, size, policy and pending proposals; folders are joined with their
     only child. As many statements for any number of rows."""

@@ -267,13 +267,25 @@ def delete(
 
 
 def restore(
-    space: Space, actor: Actor, path: str, number: int, *, reason: str = "", place: Place | None = None
-) -> Revision:
-    """Make an earlier text the newest again, as a new revision."""
+    space: Space, actor: Actor, path: str, number: int, *, reason: str = "", place: Place | None = None,
+    instead_of: int | None = None,
+) -> Revision:  # fmt: skip
+    """Make an earlier text the newest again, as a new revision. As an undo of the revision `instead_of`, later changes stay:
+    they are merged where they do not touch, else `edit_conflict` is raised."""
     path = paths.clean(path)
     earlier = revisions.get_revision(file_row(space, path), number)
     if earlier.is_deleted:
         raise Conflict(f"Revision {number} is a deletion: there is no text to restore.", code="nothing_to_restore")
     why = reason or f"Restored revision {number}"
     content = bytes(earlier.content)
-    return write(space, actor, path, content, reason=why, kind="restore", restored_from=number, place=place)
+    return write(
+        space,
+        actor,
+        path,
+        content,
+        reason=why,
+        kind="restore",
+        restored_from=number,
+        place=place,
+        base_revision=instead_of,
+    )

@@ -2,6 +2,7 @@
 
 from memoryhub.domain.notify.addresses import addresses_of, check_url
 from memoryhub.domain.notify.http import absolute_url, post_json
+from memoryhub.domain.notify.mail_hour import mail_hour, set_mail_hour
 from memoryhub.domain.notify.webhooks import (
     add_webhook,
     enqueue_notice,
@@ -22,11 +23,13 @@ __all__ = [
     "check_url",
     "enqueue_notice",
     "enqueue_notices",
+    "mail_hour",
     "newest_notices",
     "ping_webhook",
     "post_json",
     "remove_webhook",
     "send_notice_again",
+    "set_mail_hour",
     "switch_webhook",
     "webhooks_for_event",
     "webhooks_of_space",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import smtplib
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from django.core.mail import EmailMessage
 from django.utils import timezone
@@ -17,6 +17,7 @@ from memoryhub.db import locks, statements
 from memoryhub.domain import jobs, spaces
 from memoryhub.domain.accounts import may
 from memoryhub.domain.notify import http
+from memoryhub.domain.notify.mail_hour import mail_hour
 from memoryhub.errors import Unavailable
 from memoryhub.models import Job, Proposal, Space
 from memoryhub.text.unseen import spelled_out
@@ -28,31 +29,28 @@ NOTE_SENT = "UPDATE memoryhub_job SET payload = payload || jsonb_build_object('t
 log = logging.getLogger("memoryhub.digests")
 
 
-@jobs.periodic("digests.plan", every=timedelta(hours=1))
+@jobs.periodic("digests.plan", every=timedelta(minutes=10))
 def plan_daily_mails() -> dict[str, int]:
-    """Enqueues the digest of each space that chose this hour, once a day."""
+    """Enqueues the digest of each space whose hour has come, once a day."""
     with locks.exclusive("digests.plan"):  # else a process that was paused would plan them once more
         return {"asked": _plan()}
 
 
 def _plan() -> int:
     now = jobs.database_now()
-    hour = timezone.localtime(now).hour
     count = 0
-    for space in Space.objects.exclude(settings__digest=None):
-        chosen = spaces.get_setting(space, "digest")
-        if chosen.isdecimal() and int(chosen) == hour and not _sent_today(space, now):
+    for space in Space.objects.exclude(settings__digest=None).exclude(settings__digest=""):
+        chosen = mail_hour(space)
+        if chosen and chosen.is_due(now, _last_planned(space, now)):
             jobs.enqueue(DAILY_MAIL_JOB, space=space)
             count += 1
     return count
 
 
-def _sent_today(space: Space, now: datetime) -> bool:
-    return (
-        Job.objects.within(space)
-        .filter(kind=DAILY_MAIL_JOB, created_at__gte=now - timedelta(hours=20), created_at__lte=now)
-        .exists()
-    )
+def _last_planned(space: Space, now: datetime) -> datetime | None:
+    """When the newest digest was planned; what a clock that was ahead left does not count."""
+    planned = Job.objects.within(space).filter(kind=DAILY_MAIL_JOB, created_at__lte=now).order_by("-created_at")
+    return planned.values_list("created_at", flat=True).first()
 
 
 @jobs.job(DAILY_MAIL_JOB, outgoing=True)
@@ -65,11 +63,13 @@ def send_daily_mails(job: Job, progress: jobs.Progress) -> dict[str, int]:
         if not is_free:
             raise Unavailable("another process sends it")
         job.payload = Job.objects.values_list("payload", flat=True).get(pk=job.pk)
-        return _send(job)
+        space = Space.objects.get(pk=job.space_id)
+        chosen = mail_hour(space)
+        with timezone.override(chosen.clock if chosen else UTC):
+            return _send(job, space)
 
 
-def _send(job: Job) -> dict[str, int]:
-    space = Space.objects.get(pk=job.space_id)
+def _send(job: Job, space: Space) -> dict[str, int]:
     proposals = _open_proposals(space)
     if not proposals:
         return {"sent": 0}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from memoryhub.db import statements
 from memoryhub.detectors import Finding
@@ -217,9 +217,8 @@ def _pending_twin(proposal: Proposal) -> Proposal | None:
     """An equal request of this agent that waits already; one past its date expires here."""
     rows = Proposal.objects.within(proposal.space_id).filter(state=State.PENDING, same_as=proposal.same_as)
     found = rows.select_related("space", "agent").first()
-    if found is None or not is_late(found):
+    if found is None or not is_late(found) or not expiry.expire_one(proposal.space, found.number):
         return found
-    expiry.expire_one(proposal.space, found.number)
     return None
 
 
@@ -283,7 +282,7 @@ def waiting_texts(
     """By path, the number of the agent's own newest waiting proposal and the text it makes; of those paths that have one. One
     statement where none waits."""
     mine = Proposal.objects.within(space).filter(
-        state=State.PENDING, agent=agent, path__in=list(paths), kind__in=FILE_EDITS, expires_at__gt=timezone.now()
+        state=State.PENDING, agent=agent, path__in=list(paths), kind__in=FILE_EDITS, expires_at__gt=Now()
     )
     newest = {one.path: one for one in mine.select_related("space", "agent").order_by("number")}
     found = {path: result(one) for path, one in newest.items()}
@@ -294,7 +293,7 @@ def newest_pending(proposal: Proposal) -> Proposal | None:
     """The newest proposal of the same agent that makes a new text of the same file and waits."""
     mine = Proposal.objects.within(proposal.space_id).filter(
         state=State.PENDING, path=proposal.path, agent=proposal.agent, kind__in=FILE_EDITS,
-        expires_at__gt=timezone.now(),
+        expires_at__gt=Now(),
     )  # fmt: skip
     return mine.select_related("space").order_by("-number").first()
 

@@ -1,11 +1,13 @@
 """Expiry: silence never approves. What is past its date is decided by nobody any more: a decision finds that out on the
-row that it locks, a list before it shows anything, and the background process writes down what nobody looks at."""
+row that it locks, a list before it shows anything, and the background process writes down what nobody looks at. It goes by
+the clock of the database: a node whose own is wrong ends nothing."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from memoryhub.db import statements
@@ -23,10 +25,11 @@ NOTE = "Nobody decided in time; it was not applied."
 EXPIRE = """
 WITH due AS (
     SELECT id FROM memoryhub_proposal
-    WHERE space_id = %s AND state IN ('pending', 'outdated') AND expires_at <= %s AND {which} ORDER BY number LIMIT %s FOR UPDATE
+    WHERE space_id = %s AND state IN ('pending', 'outdated') AND expires_at <= coalesce(%s, statement_timestamp())
+      AND {which} ORDER BY number LIMIT %s FOR UPDATE
 )
-UPDATE memoryhub_proposal p SET state = 'expired', note = %s, decided_at = greatest(%s, p.created_at), updated_at = %s,
-    decided_by_id = NULL, decided_by_name = %s
+UPDATE memoryhub_proposal p SET state = 'expired', note = %s, decided_at = greatest(statement_timestamp(), p.created_at),
+    updated_at = statement_timestamp(), decided_by_id = NULL, decided_by_name = %s
 FROM due WHERE p.id = due.id RETURNING p.number, p.path, p.kind
 """
 EXPIRE_ONE, EXPIRE_ALL = EXPIRE.format(which="number = %s"), EXPIRE.format(which="true")
@@ -41,7 +44,7 @@ def ends_soon(proposal: Proposal) -> bool:
 def expire_late(space: Space, now: datetime | None = None) -> int:
     """Expires what is past its date in this space and says how many: every list of what waits begins here."""
     waiting = Proposal.objects.within(space).filter(state__in=OPEN)
-    if not waiting.filter(expires_at__lte=now or timezone.now()).exists():
+    if not waiting.filter(expires_at__lte=now or Now()).exists():
         return 0
     return len(_expire(space, EXPIRE_ALL, now))
 
@@ -49,8 +52,7 @@ def expire_late(space: Space, now: datetime | None = None) -> int:
 @periodic("proposals.expire", every=timedelta(minutes=1))
 def expire(now: datetime | None = None) -> dict[str, int]:
     """Expires what is past its date, whether anybody looks or not."""
-    now = now or timezone.now()
-    late = Proposal.objects.filter(state__in=OPEN, expires_at__lte=now)
+    late = Proposal.objects.filter(state__in=OPEN, expires_at__lte=now or Now())
     ended = 0
     for space in Space.objects.filter(pk__in=late.values("space_id")):
         while some := expire_late(space, now):
@@ -66,8 +68,7 @@ def expire_one(space: Space, number: int, now: datetime | None = None) -> bool:
 @transaction.atomic
 def _expire(space: Space, sql: str, by: datetime | None, *which: int) -> list[int]:
     """One statement for the states and one for the lines of activity, however many they are."""
-    now = timezone.now()
-    found = statements.changed(sql, [space.pk, by or now, *which, EXPIRED_AT_ONCE, NOTE, now, now, HUB.name])
+    found = statements.changed(sql, [space.pk, by, *which, EXPIRED_AT_ONCE, NOTE, HUB.name])
     if not found:
         return []
     statements.send_change(activity.lines_as_change(*(_line(space, one, path) for one, path, _ in found)))

@@ -21,7 +21,7 @@ def space(db):
 def rows_of(space, where="/memories/"):
     space = Space.objects.get(pk=space.pk)
     rows = files.add_details(space, files.folder_entries(space, where)[0])
-    contexts.add_readers(space, rows)
+    contexts.add_readers(space, rows, contexts.source_readers(space))
     return {row.name: row for row in rows}
 
 

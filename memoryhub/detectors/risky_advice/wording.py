@@ -1,0 +1,133 @@
+"""Stretches of a text whose words, taken together, are those of texts that turn agents to somebody else's ends.
+
+A linear model: each word, and each pair of words that follow each other, has a weight; the sum, divided by the root of their
+number, is what a stretch scores. The weights are plain data (`wording.txt`: one of them a line, in hundredths), learnt from public
+collections of attacks, from sentences of our own and from memory files of honest repositories. The more stretches a text has,
+the more a stretch must score, so that a long file is as seldom flagged by chance as a note of one line.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from ..costs import spend
+from ..patterns import plain
+
+WEIGHTS = Path(__file__).with_name("wording.txt")
+MOST, FEWEST = 60, 24
+"""Words of a stretch: it ends after so many, or at the end of a sentence or line once it has so few."""
+SHORTEST = 6
+"""Fewer words say too little of a text that has no others."""
+_LEAST_FEATURES = 22
+_NAMED = 4
+
+_TOKEN = plain(
+    r"https?://[^\s)>\"'`\]]{1,500}|[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{2,64}|[^\W_]{1,40}(?:'[a-z]{1,3})?|[.!?](?=\s)|\n(?=\s*(?:\n|[-*>|#]|\d{1,3}[.)]))"
+)
+_HERE = ("localhost", "127.", "0.", "[::1]", "host.docker.internal")
+_ENDS = frozenset(".!?\n")
+
+
+class Stretch(NamedTuple):
+    """A stretch of a text: where it stands and its words."""
+
+    start: int
+    end: int
+    words: Sequence[str]
+
+
+class Model(NamedTuple):
+    weights: dict[str, float]
+    bias: float
+    first: float
+    """What a stretch must score that is all of a text."""
+    more: float
+    """How much more for each doubling of their number, over the logarithm of two."""
+
+
+def stretches(text: str) -> list[Stretch]:
+    """The stretches of a normalised text, in order."""
+    found: list[Stretch] = []
+    words: list[str] = []
+    start = end = 0
+    for match in _TOKEN.finditer(text):
+        token = match.group()
+        if token in _ENDS:
+            if len(words) >= FEWEST:
+                found.append(Stretch(start, end, words))
+                words = []
+            continue
+        if not words:
+            spend()
+            start = match.start()
+        end = match.end()
+        words.append(_read(token))
+        if len(words) >= MOST:
+            found.append(Stretch(start, end, words))
+            words = []
+    return [*found, Stretch(start, end, words)] if len(words) >= SHORTEST else found
+
+
+def _read(token: str) -> str:
+    if token.startswith("http") and ":" in token:
+        return "<here>" if token.partition("://")[2].startswith(_HERE) else "<url>"
+    if "@" in token:
+        return "<mail>"
+    return "<num>" if token[0].isdigit() else token
+
+
+def written(feature: str) -> str:
+    """How the first word of a feature begins in a text."""
+    first = feature.split(" ", 1)[0]
+    return {"<mail>": "@", "<url>": "http", "<here>": "http", "<num>": ""}.get(first, first)
+
+
+def features(words: Sequence[str]) -> set[str]:
+    """The words and the pairs of neighbours, each once."""
+    return {*words, *map(" ".join, pairwise(words))}
+
+
+def scale(found: set[str]) -> float:
+    return 1 / math.sqrt(max(len(found), _LEAST_FEATURES))
+
+
+@cache
+def model() -> Model:
+    """The weights of words and pairs; the first line has the bias and what has to be reached."""
+    head, *lines = WEIGHTS.read_text("utf-8").splitlines()
+    bias, first, more = map(float, head.split())
+    pairs = (line.rsplit("\t", 1) for line in lines)
+    return Model({name: int(weight) / 100 for name, weight in pairs}, bias, first, more)
+
+
+def score(text: str) -> float:
+    """What the highest stretch of a normalised text scores; of too few words, less than any."""
+    weights, bias, _, _ = model()
+    return max((bias + _sum(features(part.words), weights) for part in stretches(text)), default=-math.inf)
+
+
+def _sum(found: set[str], weights: dict[str, float]) -> float:
+    return sum([weights.get(one, 0.0) for one in found]) * scale(found)
+
+
+def suspicious(text: str) -> Iterator[tuple[int, int, list[str]]]:
+    """Start and end of each stretch of a normalised text that scores too much, and its heaviest words."""
+    parts = stretches(text)
+    if not parts:
+        return
+    weights, bias, first, more = model()
+    limit = first + more * math.log(len(parts)) - bias
+    for part in parts:
+        found = features(part.words)
+        if _sum(found, weights) > limit:
+            yield part.start, part.end, _heaviest(found, weights)
+
+
+def _heaviest(found: set[str], weights: dict[str, float]) -> list[str]:
+    known = (one for one in found if weights.get(one, 0) > 0)
+    return sorted(known, key=lambda one: (-weights[one], one))[:_NAMED]
