@@ -18,6 +18,7 @@ from typing import Any
 import psutil
 import pytest
 from django.test import TransactionTestCase
+from hypothesis import settings as hypothesis_settings
 from psycopg._cursor_base import BaseCursor
 
 from memoryhub.server import postgres
@@ -29,6 +30,10 @@ FAST = {
     "fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "100", "autovacuum": "off",
 }  # fmt: skip
 RUN = re.compile(r"memoryhub-test-(\d+)-\w+(-made)?")
+
+
+hypothesis_settings.register_profile("untimed", deadline=None)  # 200 ms an example: a busy machine takes longer
+hypothesis_settings.load_profile("untimed")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -150,11 +150,11 @@ def _open_lock(path: Path) -> int:
         raise
 
 
-def hub_lock(data_dir: Path) -> Lock:
-    """Take the lock of the one hub on this data directory; DataDirError while another hub holds it."""
+def hub_lock(data_dir: Path, *, wait: float = 0) -> Lock:
+    """Take the lock of the one hub on this data directory; DataDirError while another hub holds it, after `wait` seconds."""
     path = data_dir / "hub.lock"
     lock = Lock(path)
-    if not lock.acquire(wait=0):
+    if not lock.acquire(wait=wait):
         holder = path.read_text().strip() or "unknown"
         raise DataDirError(
             f"Another hub (process {holder}) is running on the data directory {data_dir}: "

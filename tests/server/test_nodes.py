@@ -20,13 +20,14 @@ def shared(cluster_once):
     """Two nodes, started at the same moment on an empty database."""
     with cluster_from(cluster_once) as made:
         (made.place / "notes").mkdir()
-        for name in ("a", "b", "c"):
+        for name in "ab":
             made.start(name, wait=False)
-        for name in ("a", "b", "c"):
+        for name in "ab":
             made.nodes[name].wait_ready()
-        assert made.nodes["c"].stop() == 0
-        made.owner = made.json("a", "user", "add", "olga", "--role", "owner")["token"]
-        made.agent = made.json("a", "agent", "add", "forge", "--dialect", "hub")["token"]
+        told = made.outputs(
+            "a", ["user", "add", "olga", "--role", "owner", "--json"], ["agent", "add", "forge", "--dialect", "hub", "--json"],
+        )  # fmt: skip
+        made.owner, made.agent = (json.loads(one)["token"] for one in told)
         yield made
 
 
@@ -37,12 +38,9 @@ def prompt(made: Cluster, name: str, **params: str) -> str:
         return answer.text
 
 
-def fresh(made: Cluster, **params: str) -> str:
-    """The prompt of a process that has cached nothing."""
-    options = [f"--{name}={value}" for name, value in params.items()]
-    done = command("prompt", "--agent", "forge", *options, "--data-dir", str(made.place / "a"), **made.environment("a"))
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+def fresh(made: Cluster, *queries: str) -> list[str]:
+    """The prompts of a process that has cached nothing."""
+    return made.outputs("a", *(["prompt", "--agent", "forge", f"--query={query}"] for query in queries))
 
 
 def write(made: Cluster, name: str, path: str, text: str) -> dict:
@@ -62,12 +60,14 @@ def note(made: Cluster, name: str, text: str) -> None:
         assert client.post("/quarantine", json={"content": text}).status_code == 201
 
 
-def all_agree(made: Cluster, **params: str) -> str:
-    """The prompt that a fresh process makes, after it was compared with that of each node."""
-    expected = fresh(made, **params)
-    for name in ("a", "b"):
-        assert prompt(made, name, **params) == expected, name
-    return expected
+def all_agree(made: Cluster, *queries: str) -> str:
+    """The prompts that a fresh process makes, without and with these queries, after they were compared with those of each
+    node."""
+    expected = fresh(made, "", *queries)
+    for query, text in zip(["", *queries], expected, strict=True):
+        for name in "ab":
+            assert prompt(made, name, **({"query": query} if query else {})) == text, (name, query)
+    return "".join(expected)
 
 
 class TestStart:
@@ -92,7 +92,7 @@ class TestStart:
 
     def test_nodes_are_listed_with_state_and_version(self, shared):
         listed = {one["name"]: one for one in shared.json("a", "nodes")["nodes"]}
-        assert [listed[name]["state"] for name in "abc"] == ["running", "running", "stopped"]
+        assert [listed[name]["state"] for name in "ab"] == ["running", "running"]
         assert all(one["version"] for one in listed.values())
 
     def test_an_older_version_refuses_a_newer_database(self, shared):
@@ -131,29 +131,28 @@ class TestCaches:
                 note(shared, name, f"We saw {text} of the deployment today, in build {count}.")
             if count % 20 == 0:
                 assert prompt(shared, "a", query="text") == prompt(shared, "b", query="text")
-        all_agree(shared)
-        all_agree(shared, query="text of the deployment")
+        all_agree(shared, "text of the deployment")
 
     def test_after_a_fail_over_to_a_server_that_lagged(self, shared):
         write(shared, "a", AGENTS, "before")
         note(shared, "a", "The deployment of Monday went to the first region, as planned.")
-        all_agree(shared, query="deployment")
+        all_agree(shared, "deployment")
         shared.keep_copy("older")
         for name in "ab":  # the connections are new ones
             soon(lambda name=name: httpx.get(f"{shared.nodes[name].url}/readyz").status_code == 200)
         write(shared, "a", AGENTS, "lost one")
         write(shared, "b", AGENTS, "lost two")
         note(shared, "a", "The deployment of Tuesday was lost with its server in the second region.")
-        assert "lost two" in all_agree(shared, query="deployment")
+        assert "lost two" in all_agree(shared, "deployment")
         assert "Tuesday" in prompt(shared, "a", query="deployment")
         shared.fall_back_to("older")
         for name in "ab":
             assert soon(lambda name=name: httpx.get(f"{shared.nodes[name].url}/readyz").status_code == 200)
-        assert "before" in all_agree(shared, query="deployment")
+        assert "before" in all_agree(shared, "deployment")
         write(shared, "a", AGENTS, "kept one")
         write(shared, "b", AGENTS, "kept two")
         note(shared, "b", "The deployment of Wednesday went to the third region after all that.")
-        now = all_agree(shared, query="deployment")
+        now = all_agree(shared, "deployment")
         assert "kept two" in now
         assert "Wednesday" in now
         assert "lost" not in now
@@ -187,9 +186,10 @@ class TestDirectories:
         assert read(shared, "b", "/notes/plan.md") == "third\n"
 
     def test_away_reads_go_on_and_writes_wait_until_another_is_in_charge(self, shared, mounted):
-        listed = {one["name"]: one["mounts"] for one in shared.json("b", "nodes")["nodes"]}
-        assert [one["prefix"] for one in listed["a"]] == ["/notes/"]
         shared.nodes["a"].stop()
+        listed = {one["name"]: one for one in shared.json("b", "nodes")["nodes"]}
+        assert [one["prefix"] for one in listed["a"]["mounts"]] == ["/notes/"]
+        assert (listed["a"]["state"], listed["b"]["state"]) == ("stopped", "running")
         (mounted / "plan.md").write_text("nobody looks\n")
         assert read(shared, "b", "/notes/plan.md") == "third\n"
         said = write(shared, "b", "/notes/other.md", "waits\n")
@@ -221,7 +221,13 @@ class TestRestore:
         write(shared, "b", AGENTS, "after the restore")
         assert "after the restore" in all_agree(shared)
         told = command(
-            "restore", backup, "--stop-nodes", "--json", "--data-dir", str(shared.place / "drill"), **environment
+            "restore",
+            backup,
+            "--stop-nodes",
+            "--json",
+            "--data-dir",
+            str(shared.place / "a"),
+            **shared.environment("a"),
         )
         assert sorted(json.loads(told.stdout)["stopped"]) == ["a", "b"]
         assert [shared.nodes[name].process.wait(10) for name in "ab"] == [0, 0]

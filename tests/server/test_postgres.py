@@ -230,7 +230,7 @@ class TestRefusals:
         datadir.prepare(data_dir)
         (data_dir / "postgres").mkdir()
         (data_dir / "postgres" / "PG_VERSION").write_text("9\n")
-        with pytest.raises(HubError, match="made by PostgreSQL 9"), postgres.ensure_running(data_dir):
+        with pytest.raises(HubError, match="created by PostgreSQL 9"), postgres.ensure_running(data_dir):
             pass
 
     def test_a_broken_configuration_is_told_in_the_servers_words(self, made):
@@ -289,4 +289,4 @@ class TestAsRoot:
         with postgres.ensure_running(data_dir, FAST):
             pass
         assert [p.name for p in (data_dir.parent / "var-lib").iterdir()] == copied
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 60

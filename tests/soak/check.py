@@ -13,7 +13,7 @@ import psycopg
 from memoryhub.server import postgres
 from tests.running import command
 from tests.soak.ledger import Entry, is_acknowledged, is_unknown, read_all, sha_of
-from tests.soak.scene import AGENTS, Scene, run_commands
+from tests.soak.scene import AGENTS, Scene
 
 CHANGES = ("write", "edit", "delete", "move", "moved away")
 QUERIES = ({}, {"query": "Who looks after refunds?"}, {"query": "invoices in Oslo"})
@@ -218,7 +218,7 @@ class Checker:
             ["prompt", f"--agent={agent}", *(f"--{key}={value}" for key, value in params.items())]
             for agent, params in asked
         ]
-        for (agent, params), fresh in zip(asked, run_commands(self.scene, lines), strict=True):
+        for (agent, params), fresh in zip(asked, made.outputs("a", *lines), strict=True):
             for name in self.scene.names:
                 token = {"Authorization": f"Bearer {made.tokens[agent]}"}
                 for _ in range(4):  # of every worker

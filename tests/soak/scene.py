@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +17,7 @@ import psutil
 
 from memoryhub.server import postgres
 from tests.cluster import FAST, Cluster, free_port, soon
-from tests.running import TREE, Hub, clean, command, copy, own_place
+from tests.running import Hub, command, copy, own_place
 from tests.soak.embedder import Embedder
 from tests.soak.links import Link, Stream
 
@@ -165,7 +164,7 @@ def furnish(scene: Scene) -> None:
     (made.place / "notes").mkdir()
     people = [["user", "add", person, "--role", "owner", "--json"] for person in PEOPLE]
     agents = [["agent", "add", agent, "--dialect", "hub", "--json"] for agent in AGENTS]
-    told = run_commands(scene, [*people, *agents, *links, *MOUNTS, [*ON_DISK, str(made.place / "notes")]])
+    told = made.outputs("a", *people, *agents, *links, *MOUNTS, [*ON_DISK, str(made.place / "notes")])
     for name, text in zip((*PEOPLE, *AGENTS), told, strict=False):
         made.tokens[name] = json.loads(text)["token"]
     for person, text in zip(PEOPLE, told[len(people) + len(agents) :], strict=False):
@@ -177,19 +176,6 @@ MOUNTS = [
     ["mount", "add", "/fixed/", "--database", "--policy", "read_only"],
 ]
 ON_DISK = ["mount", "add", "/notes/", "--policy", "trusted", "--dir"]
-
-
-def run_commands(scene: Scene, lines: list[list[str]]) -> list[str]:
-    """What commands of a new process print that runs beside the first node."""
-    environment = clean(
-        **scene.cluster.environment("a"), MEMORYHUB_DATA_DIR=str(scene.cluster.place / "a"),
-        DJANGO_SETTINGS_MODULE="memoryhub.settings",
-    )  # fmt: skip
-    line = [sys.executable, "-m", "tests.soak.commands", json.dumps(lines)]
-    done = subprocess.run(line, cwd=TREE, env=environment, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    found: list[str] = json.loads(done.stdout)
-    return found
 
 
 def wait_until_ready(scene: Scene, seconds: float) -> list[str]:

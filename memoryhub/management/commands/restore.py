@@ -15,6 +15,8 @@ from memoryhub.models import Space
 from memoryhub.server import datadir, dump
 from memoryhub.server.migrate import migrate_if_needed
 
+SECONDS_TO_END = 30.0  # of a hub that has said that it stops
+
 
 class Command(HubCommand):
     help = (
@@ -39,10 +41,13 @@ class Command(HubCommand):
         self, *, file: str, write_mounts: bool, stop_nodes: bool, while_running: bool, **options: Any
     ) -> dict[str, Any]:
         source = Path(file).expanduser().absolute()
-        lock = datadir.hub_lock(settings.DATA_DIR)  # refused while the hub of this data directory runs
+        stopped = self.stop_nodes(source) if stop_nodes else []
+        # Refused while the hub of this data directory runs; one that was told to stop has a moment to end.
+        lock = datadir.hub_lock(settings.DATA_DIR, wait=SECONDS_TO_END if stopped else 0)
         try:
             made_at = dump.look_into(source)["made_at"]
-            stopped = self.make_way(stop_nodes=stop_nodes, while_running=while_running)
+            if not while_running:
+                nodes.require_none_running(besides=nodes.this_node())
             beside = None if write_mounts else folder_for_mounts(settings.DATA_DIR)
             own = exchange.mounted_directories()
 
@@ -66,13 +71,11 @@ class Command(HubCommand):
             "mounts": str(beside) if beside and beside.exists() else None, "stopped": stopped,
         }  # fmt: skip
 
-    def make_way(self, *, stop_nodes: bool, while_running: bool) -> list[str]:
-        """Refuses under running nodes, unless they are told to stop; answers which were."""
-        if stop_nodes:
-            return nodes.stop_all(besides=nodes.this_node())
-        if not while_running:
-            nodes.require_none_running(besides=nodes.this_node())
-        return []
+    def stop_nodes(self, source: Path) -> list[str]:
+        """Tells every node to stop, that of this data directory included, and waits for them; a file that is no backup stops
+        none."""
+        dump.look_into(source)
+        return nodes.stop_all()
 
     def plan(self, made_at: str, beside: Path | None, own: set[str]) -> str:
         """What will happen, said before it does."""

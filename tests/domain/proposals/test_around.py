@@ -246,7 +246,7 @@ def test_the_digest_says_what_ends_soon_first_what_was_found_and_where_to_decide
         Job.objects.create(space_id=space.pk, kind=daily_mail.DAILY_MAIL_JOB), lambda done, total: None
     )
     lines = mail.outbox[0].body.split("\n")
-    assert f"ChangeRequest {daily_mail.MAX_LISTED}" in lines[2] and "ends " in lines[4]
+    assert f"ChangeRequest {daily_mail.MAX_LISTED}" in lines[2] and "expires " in lines[4]
     assert "       writes /memories/z.md, found: hidden" in lines and f"       deletes {PATH}" in lines
     assert f"Decide on them at https://hub.example/s/{space.slug}/proposals/" in lines
 

@@ -1,6 +1,6 @@
 """Several commands of the hub in one new process, which is quicker than one for each where a machine is busy.
 
-    python -m tests.soak.commands '[["user", "add", "olga", "--role", "owner", "--json"], …]'
+    python -m tests.commands_at_once '[["user", "add", "olga", "--role", "owner", "--json"], …]'
 
 prints a JSON list of what they printed.
 """
