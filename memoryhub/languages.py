@@ -6,6 +6,7 @@ What the domain says (refusals, lines of activity, findings) is English: program
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -97,6 +98,19 @@ def translated(text: Any) -> str:
     text = str(text or "")
     language = translation.get_language() or ENGLISH
     return text if language == ENGLISH else catalogue.load(translation.to_locale(language)).translated(text)
+
+
+# Why the hub itself made a revision, where a person did it.
+HUB_REASON = re.compile(
+    r"(?:(?:Restored|Merged with) revision|Undone: (?:proposal|revision)|Revision|Took back the change on disk \(revision) \d"
+    r"|(?:Copied from|Moved (?:from|to)) /"
+)
+HUB_ACTORS = ("disk", "hub", "import")
+
+
+def shown_reason(reason: str, actor_kind: str = "") -> str:
+    """The reason of a change: the hub's own in the language that is active, that of a person or an agent as they wrote it."""
+    return translated(reason) if actor_kind in HUB_ACTORS or HUB_REASON.match(reason) else reason
 
 
 def translated_lines(text: str) -> str:

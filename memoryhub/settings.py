@@ -197,6 +197,10 @@ TEMPLATES = [
 DATABASE_URL = env("DATABASE_URL")  # empty: the embedded server
 SHARES_DATABASE = bool(DATABASE_URL)  # other nodes may run on it
 DATABASES = {"default": settings_addresses.database(DATABASE_URL, DATA_DIR, PGBOUNCER)}
+REPLICA_URL = env("MEMORYHUB_REPLICA_URL")  # of a streaming replica, for reading
+if REPLICA_URL:
+    DATABASES["replica"] = settings_addresses.replica(REPLICA_URL, DATA_DIR, PGBOUNCER)
+    DATABASE_ROUTERS = ["memoryhub.db.replica.Router"]
 
 AUTH_USER_MODEL = "memoryhub.Person"
 LOGIN_URL = "/login/"

@@ -50,12 +50,22 @@ def database(url: str, data_dir: Path, pgbouncer: bool) -> dict[str, Any]:
     }
 
 
-def parse_database_url(url: str) -> dict[str, Any]:
+def replica(url: str, data_dir: Path, pgbouncer: bool) -> dict[str, Any]:
+    """A streaming replica of that database. A connection that broke is noticed when the replica is asked how far it is."""
+    config = database("", data_dir, pgbouncer) | parse_database_url(url, "MEMORYHUB_REPLICA_URL")
+    options = {
+        **CONNECTION_OPTIONS,
+        "connect_timeout": 2,
+        "prepare_threshold": None if pgbouncer else 5,
+        **config["OPTIONS"],
+    }
+    return {**config, "CONN_HEALTH_CHECKS": False, "OPTIONS": options}
+
+
+def parse_database_url(url: str, name: str = "DATABASE_URL") -> dict[str, Any]:
     parts = parts_of(url)
     if parts.scheme not in {"postgres", "postgresql"} or not parts.path.strip("/"):
-        raise ImproperlyConfigured(
-            "DATABASE_URL is not understood; allowed is postgresql://user:password@host:5432/name."
-        )
+        raise ImproperlyConfigured(f"{name} is not understood; allowed is postgresql://user:password@host:5432/name.")
     query = dict(parse_qsl(parts.query))
     return {
         "NAME": unquote(parts.path.lstrip("/")),

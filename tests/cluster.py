@@ -100,8 +100,8 @@ class Cluster:
         (self.place / kept).rename(self.server / "postgres")
         postgres.start(self.server, self.settings)
 
-    def start_replica(self) -> None:
-        """A streaming replica, without which the server acknowledges no commit from now on."""
+    def start_replica(self, *, synchronous: bool = True) -> None:
+        """A streaming replica; where it is synchronous, the server acknowledges no commit without it from now on."""
         replica = self.replica_folder()
         user = postgres.account(self.server)
         if user:
@@ -124,7 +124,32 @@ class Cluster:
         )
         postgres.start(replica, {**self.settings, "hot_standby": "on"})
         self.replica = replica
-        self._sql("ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()")
+        if synchronous:
+            self._sql("ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()")
+
+    @property
+    def replica_url(self) -> str:
+        """For reading alone."""
+        return f"postgresql://memoryhub@/memoryhub?host={postgres.socket_dir(self.place / 'replica')}"
+
+    def at_replica(self, statement: str) -> str:
+        """What the replica answers to a statement."""
+        folder = self.place / "replica"
+        who = postgres.account(folder)
+        line = [
+            postgres.binaries(who) / "psql",
+            "-X",
+            "-q",
+            "-t",
+            "-A",
+            "-h",
+            postgres.socket_dir(folder),
+            "-U",
+            "postgres",
+        ]
+        done = postgres.run([*line, "-d", "memoryhub", "-c", statement], who, cwd=self.place)
+        assert done.returncode == 0, done.stdout
+        return done.stdout.strip()
 
     def replica_folder(self) -> Path:
         """An empty folder for the next replica: another one each time."""
@@ -270,8 +295,9 @@ def main(arguments: list[str]) -> None:
             say(f"replica      {postgres.socket_dir(made.place / 'replica')}, synchronous")
         say(f"PgBouncer    {f'127.0.0.1:{made.port}' if made.start_bouncer() else 'is not installed'}")
         names = [f"web-{number}" for number in range(1, options.nodes + 1)]
+        reads = {} if options.no_replica else {"MEMORYHUB_REPLICA_URL": made.replica_url}
         for name in names:  # all at the same moment
-            made.start(name, wait=False)
+            made.start(name, wait=False, **reads)
         for name in names:
             say(f"{name}        {made.nodes[name].wait_ready().link}")
         say("Ctrl-C ends all of it.")

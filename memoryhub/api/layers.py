@@ -10,6 +10,7 @@ from pydantic import TypeAdapter, WithJsonSchema, model_validator
 from memoryhub.api.base import ERRORS, Given, needs, wants_text
 from memoryhub.api.paging import Cursor, Next, encode_cursor, number_in, page_limit
 from memoryhub.api.proposals import shown
+from memoryhub.db import replica
 from memoryhub.domain import accounts, longterm, proposals, quarantine, retrieval, working
 from memoryhub.domain.accounts import Caller
 from memoryhub.errors import Invalid, NotFound
@@ -142,11 +143,11 @@ def retrieve(
     """Limits that are not given are those of the agent or its space: 10 hot and 5 cold items of 500 characters, unless somebody
     set others."""
     caller: Caller = request.auth
-    found = retrieval.retrieve(
-        caller.space, input_checks.check_text(query, "query"), agent=caller.agent, hot=hot, cold=cold,
-        threshold=None if threshold == "" else threshold,
+    asked = input_checks.check_text(query, "query")
+    found = replica.read(lambda: retrieval.retrieve(
+        caller.space, asked, agent=caller.agent, hot=hot, cold=cold, threshold=None if threshold == "" else threshold,
         max_chars=max_chars, scope=scope or None,
-    )  # fmt: skip
+    ))  # fmt: skip
     if wants_text(request):
         text = retrieval.as_text(found.items, by_words=bool(found.warnings))
         return HttpResponse(text, content_type=PLAIN, headers={"Vary": "Accept, Authorization"})
@@ -278,10 +279,10 @@ def layer_names(layers: str) -> list[str]:
 
 def page_of_hits(caller: Caller, q: str, layers: list[str], start: int, end: int) -> dict[str, Any]:
     """A page of the one ranked list, which ends after `MAX_HITS`; the cursor counts places in it."""
-    hits = retrieval.search(
+    hits = replica.read(lambda: retrieval.search(
         caller.space, q, layers=layers or None, agent=caller.agent, limit=min(end + 1, retrieval.MAX_HITS),
         per_layer=retrieval.MAX_HITS,
-    )  # fmt: skip
+    ))  # fmt: skip
     place = f"/s/{caller.space.slug}/"
     return {
         "items": [

@@ -75,19 +75,27 @@ def _look(number: int, frame: FrameType | None) -> None:
     _State.is_looking = True
     try:
         takes_too_long = _State.ticks * TICK_SECONDS > settings.DATABASE_SECONDS
-        if takes_too_long or not _answers():
+        waiting = frame.f_locals["self"]
+        alias = _alias_of(waiting)
+        if takes_too_long or not _answers(alias):
             _State.ticks = 0
-            if not takes_too_long:
+            if not takes_too_long and alias == DEFAULT_DB_ALIAS:  # without a replica everything goes on
                 note_hang()
-            frame.f_locals["self"].pgconn.finish()
+            waiting.pgconn.finish()
             raise psycopg.OperationalError(NO_ANSWER)
     finally:
         _State.is_looking = False
 
 
-def _answers() -> bool:
+def _alias_of(connection: Any) -> str:
+    """Which of the databases a connection leads to."""
+    known = connections.all(initialized_only=True)
+    return next((one.alias for one in known if one.connection is connection), DEFAULT_DB_ALIAS)
+
+
+def _answers(alias: str) -> bool:
     """Whether the server takes another connection; also where it refuses it in words."""
-    parameters: dict[str, Any] = connections[DEFAULT_DB_ALIAS].get_connection_params()
+    parameters: dict[str, Any] = connections[alias].get_connection_params()
     kept = {name: value for name, value in parameters.items() if name in ("host", "port", "user", "password", "dbname")}
     kept |= {name: value for name, value in parameters.items() if name.startswith("ssl")}
     try:

@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 import psycopg
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connections
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, OperationalError, connections
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
 from psycopg.types.json import Jsonb
 
+from memoryhub.db import replica
 from memoryhub.errors import Unavailable
 
 Json = Jsonb  # a value of a jsonb column
@@ -58,6 +59,11 @@ class HalfDumper(Dumper):
 
 def rows(sql: str, params: Sequence[Any] | Mapping[str, Any] = (), *, binary: bool = False) -> list[tuple[Any, ...]]:
     """The rows of a SELECT, sent again once if the connection was lost. `binary` is quicker for large bytes."""
+    if replica.state.is_reading and replica.is_reading():
+        try:
+            return execute(connections[replica.ALIAS], sql, params, binary)
+        except (DatabaseError, InterfaceError) as error:
+            replica.gave_up(error)
     wrapper = connections[DEFAULT_DB_ALIAS]
     try:
         return execute(wrapper, sql, params, binary)
@@ -72,6 +78,7 @@ def rows(sql: str, params: Sequence[Any] | Mapping[str, Any] = (), *, binary: bo
 def changed(sql: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
     """The rows that a changing statement returns. It is sent only once, since it may have been done before a connection broke:
     then `Unavailable` with the code `database_away`."""
+    replica.state.has_written = True
     wrapper = connections[DEFAULT_DB_ALIAS]
     if not wrapper.in_atomic_block and is_disconnected(wrapper):
         wrapper.close()  # nothing was sent yet, so another connection can be used

@@ -84,6 +84,8 @@ def _base85(text: str, words: str) -> Iterator[Decoded]:
     """Words in one of both alphabets of base85 that say something: by chance no word does."""
     room = MAX_DECODED
     for word in words.split("\n"):
+        if len(word) < MIN_RUN:
+            continue
         bare = word.strip("\"'`,")
         if not MIN_RUN <= len(bare) <= room or "://" in bare or len(_SIGNS_OF_85.findall(bare)) < _LEAST_SIGNS:
             continue

@@ -17,6 +17,7 @@ from django.db import DatabaseError, connections
 from memoryhub.errors import HubError
 from memoryhub.languages import translated, translated_lines
 from memoryhub.management import terminal
+from memoryhub.text.unseen import spelled_out
 
 
 @contextlib.contextmanager
@@ -72,7 +73,8 @@ class HubCommand(BaseCommand):
                 migrate_if_needed()
                 answer = self.run(**options)
         if isinstance(answer, dict):
-            answer = as_json(answer) if options.get("json") else translated_lines(self.say(answer))
+            # Names in it are anybody's: none moves the cursor of a terminal.
+            answer = as_json(answer) if options.get("json") else spelled_out(translated_lines(self.say(answer)))
         if answer is not None:
             self.stdout.write(answer)
 
@@ -81,7 +83,7 @@ class HubCommand(BaseCommand):
 
     def tell(self, text: str) -> None:
         """Prints what `run` finds on its way, in the language of the terminal."""
-        self.stdout.write(translated_lines(text))
+        self.stdout.write(spelled_out(translated_lines(text)))
 
     def run_from_argv(self, argv: list[str]) -> None:
         self._called_from_command_line = True
@@ -95,7 +97,7 @@ class HubCommand(BaseCommand):
         except Exception as error:
             if options["traceback"]:
                 raise
-            self.stderr.write(translated(one_sentence(error)))
+            self.stderr.write(spelled_out(translated(one_sentence(error))))
             sys.exit(getattr(error, "returncode", 1))
 
 

@@ -15,6 +15,7 @@ from django.db import DatabaseError, connection
 from django.db.models import F, Q
 from django.utils import timezone
 
+from memoryhub.db import replica
 from memoryhub.domain import files, nodes, notify, quarantine
 from memoryhub.domain.files import is_inside
 from memoryhub.errors import Invalid
@@ -86,6 +87,21 @@ def migrations() -> Finding:
     if missing:
         return Finding("migrations", False, f"{len(missing)} are missing.", "Run memoryhub migrate, or memoryhub up.")
     return Finding("migrations", True, "all applied")
+
+
+REPLICA_PROBLEMS = {
+    "away": "It cannot be reached, so the primary is read.",
+    "primary": "It is no replica any more, so the primary is read.",
+    "alone": "It follows no primary, so the primary is read.",
+}
+
+
+def read_replica() -> Iterator[Finding]:
+    """Whether the server of MEMORYHUB_REPLICA_URL can be read."""
+    if settings.REPLICA_URL:
+        is_well, problem, behind = replica.standing()
+        says = REPLICA_PROBLEMS.get(problem, f"{behind:,} bytes of log behind the primary")
+        yield Finding("read replica", is_well, says, "" if is_well else "Check the server and MEMORYHUB_REPLICA_URL.")
 
 
 def front_space() -> Finding:
@@ -219,6 +235,7 @@ def slow_requests() -> Iterator[Finding]:
 
 
 CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
+    read_replica,
     front_spaces,
     clocks,
     mounts,

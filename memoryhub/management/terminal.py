@@ -7,7 +7,7 @@ from argparse import SUPPRESS, ArgumentParser
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from memoryhub.text import catalogue
+from memoryhub.text import catalogue, unseen
 
 P = TypeVar("P", bound=ArgumentParser)
 ENGLISH, CHINESE = "en", "zh-hans"
@@ -23,6 +23,11 @@ def language(environ: Mapping[str, str] = os.environ) -> str:
 def say(text: str) -> str:
     """A sentence of the hub in the language of the terminal."""
     return catalogue.load("zh_Hans").translated(text) if language() == CHINESE else text
+
+
+def one_line(text: str) -> str:
+    """A text with names from a disk in it, of which anybody chose the characters: none moves the cursor or begins another line."""
+    return unseen.spelled_out(text).replace("\n", "<U+000A>").replace("\t", "<U+0009>")
 
 
 def with_help(parser: P, translate: Callable[[str], str] = say) -> P:

@@ -96,6 +96,7 @@ class Workers:
     data_dir: Path
     request_seconds: float
     stranger_requests: int = 0
+    asks_elsewhere: bool = False  # whether queries wait for an embedder on another server
     places: list[Place] = field(default_factory=list)
 
     def run(self, count: int) -> None:
@@ -121,7 +122,7 @@ class Workers:
         among: list[handover.Place | None] = [None] * count
         if count > 1:
             heartbeats.append(watchdog.Heartbeat())
-            among = [*handover.places(heartbeats[:-1], spare=heartbeats[-1])]
+            among = [*handover.places(heartbeats[:-1], spare=heartbeats[-1], asks_elsewhere=self.asks_elsewhere)]
         for number, (heartbeat, place) in enumerate(zip(heartbeats, among, strict=True), 1):
             is_spare = place is not None and place.is_spare
             name = "spare web worker" if is_spare else f"web worker {number}"
@@ -197,9 +198,9 @@ def run(listener: socket.socket, workers: int, data_dir: Path) -> None:
     from memoryhub.server.http.senders import allowed_bytes
 
     processes.write_note(data_dir)
-    Workers(listener, load(), allowed_bytes, data_dir, settings.REQUEST_SECONDS, settings.STRANGER_REQUESTS).run(
-        workers
-    )
+    asks_elsewhere = settings.EMBEDDER.startswith("openai_endpoint")
+    seconds, strangers = settings.REQUEST_SECONDS, settings.STRANGER_REQUESTS
+    Workers(listener, load(), allowed_bytes, data_dir, seconds, strangers, asks_elsewhere).run(workers)
 
 
 def load() -> Any:

@@ -9,8 +9,9 @@ import time
 from dataclasses import dataclass
 
 from memoryhub.errors import HubError, Invalid, NotFound, TooLarge, Unavailable
+from memoryhub.text import edits
 
-MAX_BYTES = 1 << 20
+MAX_BYTES = edits.MAX_BYTES
 _SETTLED_NS = 10_000_000
 
 

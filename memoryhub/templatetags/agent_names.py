@@ -1,4 +1,4 @@
-"""The names of agents, for rows that store their slug: what one agent is called on every page of its space."""
+"""Who did something and why, as pages say it: the names of agents, where rows store their slug, and reasons."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from typing import Any
 
 from django import template
 
+from memoryhub import languages
 from memoryhub.domain import prompts
 from memoryhub.models import Space
 
 register = template.Library()
+register.filter("shown_reason", languages.shown_reason)
 _names: ContextVar[Callable[[], Mapping[str, str]]] = ContextVar("agent_names", default=dict)
 
 

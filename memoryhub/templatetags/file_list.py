@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from memoryhub.domain.files import FolderEntry
-from memoryhub.languages import translated
+from memoryhub.languages import shown_reason
 from memoryhub.models import Revision
 from memoryhub.templatetags.files import kind_words, page_address
 from memoryhub.templatetags.hub import actor_glyph, actor_name, agent_badge, g
@@ -85,7 +85,7 @@ def change_link(slug: str, revision: Revision, css: str) -> SafeString:
 @register.simple_tag
 def change_reason(revision: Revision) -> str:
     """Why a revision was made; without a reason, what it did."""
-    return translated(revision.reason) or revision_kind(revision)
+    return shown_reason(revision.reason, revision.actor_kind) or revision_kind(revision)
 
 
 @register.simple_tag

@@ -18,7 +18,7 @@ from django.utils.translation import gettext, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
 
 from memoryhub.dialects import tokens_of_bytes
-from memoryhub.languages import translated
+from memoryhub.languages import shown_reason, translated
 from memoryhub.stores import paths
 from memoryhub.stores.survey import Survey
 from memoryhub.templatetags.hidden_characters import (
@@ -145,11 +145,11 @@ def _author(slug: str, where: str, line: Any) -> str:
     revision, name = line.revision, actor_name(line.author.kind, line.author.name)
     if revision.proposal:
         leads_to = f"/s/{slug}/proposals/{revision.proposal}/"
-        words = f"#{revision.proposal} {translated(revision.reason) or gettext('proposal')}"
+        words = f"#{revision.proposal} {shown_reason(revision.reason, revision.actor_kind) or gettext('proposal')}"
     else:
         leads_to, words = (
             page_address(slug, revision.path, f"view=diff&to={revision.number}"),
-            translated(revision.reason) or kind_words(revision.kind),
+            shown_reason(revision.reason, revision.actor_kind) or kind_words(revision.kind),
         )
     return (
         f'<span class="blamed">{actor_glyph(line.author.kind)}<b class="strong">{escape(name)}</b>'
@@ -296,7 +296,7 @@ def revision_words(context: dict[str, Any], revision: Any) -> SafeString:
         where = f"/s/{context['space'].slug}/proposals/{revision.proposal}/"
         words = gettext("proposal %(number)s") % {"number": revision.proposal}
         proposal = format_html(', <a href="{}">{}</a>', where, words)
-    reason = f"{translated(revision.reason)}, " if revision.reason else ""
+    reason = f"{shown_reason(revision.reason, revision.actor_kind)}, " if revision.reason else ""
     return format_html("{}{}{}", reason, ago(revision.created_at), proposal)
 
 

@@ -25,9 +25,9 @@ FINDING_NAMES = {
 
 
 # Messages of detectors begin with their kind, which the box says already.
-KIND_AT_START = re.compile(r"(?:[A-Z][a-z]+|Look closely|Needs attention)(?: in line \d+)?: ")
+KIND_AT_START = re.compile(r"\A(?:[A-Z][a-z]+|Look closely|Needs attention)(?: in line \d+)?: ")
 
-KIND_TRANSLATED = re.compile(r"[^：:“]{1,40}(?:：|: )")
+KIND_TRANSLATED = re.compile(r"\A[^：:“]{1,40}(?:：|: )")
 
 MAX_LINE_CHARS = 20_000  # of a line, more is drawn on request only
 MAX_UNSEEN_CHARS = 500  # each of them becomes a label of its own

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from memoryhub.domain import files, working
-from memoryhub.languages import translated
+from memoryhub.languages import shown_reason, translated
 from memoryhub.templatetags.agent_names import agent_title
 from memoryhub.templatetags.files import leads_to
 from memoryhub.templatetags.hidden_characters import line_html
@@ -230,9 +230,10 @@ def _done(slug: str, cause: Any) -> SafeString:
 def _reason(cause: Any) -> SafeString | str:
     if not cause.reason:
         return ""
-    reason = truncatechars(cause.reason, 90)
-    is_quoted = cause.kind in ("working", "longterm")  # there the reason is the entry's own text
-    return format_html('<span class="dim">{}</span>', f" “{reason}”" if is_quoted else f"{_(': ')}{translated(reason)}")
+    if cause.kind in ("working", "longterm"):  # there the reason is the entry's own text
+        return format_html('<span class="dim"> “{}”</span>', truncatechars(cause.reason, 90))
+    reason = truncatechars(shown_reason(cause.reason, cause.who_kind), 90)
+    return format_html('<span class="dim">{}{}</span>', _(": "), reason)
 
 
 # ---- notes beside a section

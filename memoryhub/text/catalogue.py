@@ -19,6 +19,7 @@ WORDS = {"wants", "policy", "reason", "what", "state", "does", "kind", "many", "
 COUNT, COUNTED = "%(count)s %(things)s", re.compile(r"([\d,]+) (.+)")
 WRITTEN = re.compile(r"%\((\w+)\)[sd]|%%")
 LONGEST = 2000  # characters: no sentence of the hub is longer, texts of agents are
+DEEPEST = 3  # parts in parts: texts of agents come here too, and “of of of of …” is a part of a part at every word
 
 
 @dataclass(frozen=True)
@@ -81,30 +82,30 @@ class Catalogue:
         doubled = known.get(text.replace("%", "%%")) if "%" in text else None
         return filled(doubled, {}) if doubled else None
 
-    def sentence(self, text: str) -> str | None:
-        """The translation of one sentence, or None."""
+    def sentence(self, text: str, inside: int = 0) -> str | None:
+        """The translation of one sentence, or None; `inside` of so many others."""
         if found := self.exact(text):
             return found
         for pattern in self.patterns:
             if (values := pattern.values_in(text)) is not None:
-                said = {name: self.part(name, value) for name, value in values.items()}
+                said = {name: self.part(name, value, inside + 1) for name, value in values.items()}
                 return filled(self.messages[pattern.msgid], said)
         return None
 
-    def part(self, name: str, value: str) -> str:
+    def part(self, name: str, value: str, inside: int) -> str:
         """A value of a sentence: where it has several words, it may be a part that the hub put in, such as a reason; a single word
         may be a name, unless the place is for a word of the hub."""
-        if " " not in value and name not in WORDS:
+        if inside > DEEPEST or (" " not in value and name not in WORDS):
             return value
         bare = value.strip()
-        return self.sentence(bare) or self.counted(bare) or value
+        return self.sentence(bare, inside) or self.counted(bare, inside) or value
 
-    def counted(self, value: str) -> str | None:
+    def counted(self, value: str, inside: int) -> str | None:
         """A number with what it counts: 3 min, 3 zero-width characters."""
         found = COUNTED.fullmatch(value)
         if found and (words := self.messages.get(f"%(count)s {found[2]}")):
             return filled(words, {"count": found[1]})
-        things = self.sentence(found[2]) if found else None
+        things = self.sentence(found[2], inside) if found else None
         return (
             filled(self.messages.get(COUNT, COUNT), {"count": found[1], "things": things}) if found and things else None
         )

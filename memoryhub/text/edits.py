@@ -6,9 +6,10 @@ empty `old_string` is refused, and the sentences are the ones their clients look
 
 from __future__ import annotations
 
-from memoryhub.errors import HubError, Invalid, NotFound
+from memoryhub.errors import HubError, Invalid, NotFound, TooLarge
 from memoryhub.text.lines import split
 
+MAX_BYTES = 1 << 20  # of the text of a file
 EMPTY_OLD = "Error: old_string cannot be empty. Provide the exact text to replace."
 
 
@@ -21,7 +22,16 @@ def apply_edit(text: str, old: str, new: str, replace_all: bool = False) -> str:
         raise string_not_found(text, old)
     if count > 1 and not replace_all:
         raise string_not_unique(old, count)
-    return text.replace(old, new)
+    return replaced(text, old, new, count)
+
+
+def replaced(text: str, old: str, new: str, count: int) -> str:
+    """The text with its first `count` occurrences replaced; refused where it would be larger than a file may be, before it is made:
+    a million short ones in place of which a long text comes would fill the memory of the machine."""
+    if len(text) + count * (len(new) - len(old)) > MAX_BYTES:
+        limit = f"{MAX_BYTES:,}"
+        raise TooLarge(f"After this edit the file would be larger than {limit} bytes, its limit.", limit=MAX_BYTES)
+    return text.replace(old, new, count)
 
 
 def apply_insert(text: str, line: int, new: str) -> str:

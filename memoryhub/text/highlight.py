@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import cache
 
 import re2
@@ -37,6 +38,7 @@ INLINE_CLASSES = {"code": "hl-s", "strong": "hl-k", "link": "hl-f", "comment": "
 MAX_CODE = 20_000  # characters of one block
 MAX_LINE = 1_000  # characters of a line: the rules of some languages take long on longer ones
 MAX_PIECES = 4_000
+MAX_SECONDS = 0.25  # of a processor for one block: Java's rules look for a method's name behind every word
 # What a reader tells apart; inner kinds are of the kind around them.
 CLASSES: tuple[tuple[_TokenType, str], ...] = (
     (Token.Comment, "hl-c"), (Token.Keyword, "hl-k"), (Token.Operator.Word, "hl-k"), (Token.Literal.String, "hl-s"),
@@ -59,13 +61,14 @@ def pieces(code: str, language: str) -> list[tuple[str, str]]:
         return plain
     lexer = _lexer(language.lower())
     found: list[tuple[str, str]] = []
+    began = time.thread_time()
     for kind, text in lexer.get_tokens(code) if lexer else ():
         css = _class_of(kind)
         if found and found[-1][1] == css:
             found[-1] = found[-1][0] + text, css
         else:
             found.append((text, css))
-        if len(found) > MAX_PIECES:
+        if len(found) > MAX_PIECES or time.thread_time() - began > MAX_SECONDS:
             return plain
     return found if "".join(text for text, _ in found) == code else plain
 

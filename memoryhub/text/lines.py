@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
 from memoryhub.text.match import changes, matching_spans
 
@@ -76,3 +77,22 @@ def describe_ends(text: str) -> str:
     if text and not _END.search(text[-1]):
         parts.append("no newline at the end")
     return ", ".join(parts)
+
+
+def places_of(wanted: Sequence[str], lines: Sequence[str], start: int = 0) -> Iterator[int]:
+    """Where all of the wanted lines follow each other, from `start` on, in time that grows with the lines alone (Knuth, Morris, Pratt)."""
+    if not wanted:
+        return
+    back, known = [0], 0  # for each wanted line: how many of the first ones end there
+    for line in wanted[1:]:
+        while known and line != wanted[known]:
+            known = back[known - 1]
+        known += line == wanted[known]
+        back.append(known)
+    known = 0
+    for at in range(start, len(lines)):
+        while known and (known == len(wanted) or lines[at] != wanted[known]):
+            known = back[known - 1]
+        known += lines[at] == wanted[known]
+        if known == len(wanted):
+            yield at - known + 1

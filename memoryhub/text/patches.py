@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 
 from memoryhub.errors import Invalid
 from memoryhub.text.edits import string_not_found
+from memoryhub.text.lines import places_of
 
 # Names of the format, no sentences: spelled so that the catalogue of what people read does not list them.
 BEGIN, END = "*** begin patch".title(), "*** end patch".title()
 _MOVE, _AT_END = f"*** {'move'.title()} to: ", f"*** {'end'.title()} of {'file'.title()}"
 ADD, DELETE, UPDATE = "add", "delete", "update"
 _FILE = re.compile(r"\*\*\* (Add|Delete|Update) File: (.+)")
-_NAMED = re.compile(r"^\*\*\* (?:(?:Add|Delete|Update) File|Move to): (.+?)\s*$", re.MULTILINE)
+_NAMED = re.compile(r"^\*\*\* (?:(?:Add|Delete|Update) File|Move to): (.+)", re.MULTILINE)
 MAX_FILES, MAX_HUNKS = 1_000, 200  # of a patch, and of one file in it
 _PLAIN = {
     "‐‑‒–—―−": "-",
@@ -63,7 +64,7 @@ class FilePatch:
 
 def paths_in_patch(text: str) -> list[str]:
     """Every path that a text names as patches do, also where the rest of it is no patch."""
-    return list(dict.fromkeys(_NAMED.findall(text)))
+    return list(dict.fromkeys(named for found in _NAMED.findall(text) if (named := found.strip())))
 
 
 def parse_patch(text: str) -> list[FilePatch]:
@@ -169,7 +170,8 @@ def _find(looks: list[list[str]], wanted: list[str], start: int, *, at_end: bool
     places = [last] if at_end else []
     for seen, look in zip(looks, _LOOKS, strict=True):
         sought = [look(line) for line in wanted]
-        for at in (*places, *range(start, last + 1)):
-            if seen[at] == sought[0] and seen[at : at + len(sought)] == sought:
-                return at
+        found = next((at for at in places if seen[at:] == sought), None)
+        found = next(places_of(sought, seen, start), None) if found is None else found
+        if found is not None:
+            return found
     return None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memoryhub.errors import Invalid
-from memoryhub.text.edits import string_not_found, string_not_unique
+from memoryhub.text.edits import replaced, string_not_found, string_not_unique
 from memoryhub.text.patches import BEGIN, FilePatch, parse_patch, paths_in_patch
 
 MAX_EDITS = 1_000
@@ -162,7 +162,7 @@ def _edited(text: str, edit: Edit, *, is_new: bool) -> str:
         raise string_not_unique(old, count)
     if not new and not old.endswith("\n") and f"{old}\n" in text:
         old += "\n"
-    return text.replace(old, new) if edit.everywhere else text.replace(old, new, 1)
+    return replaced(text, old, new, text.count(old) if edit.everywhere else 1)
 
 
 _STRAIGHT = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"'})

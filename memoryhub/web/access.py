@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
+from memoryhub.db import replica
 from memoryhub.domain import accounts, spaces
 from memoryhub.errors import NotAllowed
 from memoryhub.models import Actor, Space
@@ -106,6 +107,8 @@ def space_page(action: str, *, methods: tuple[str, ...] = ("GET", "HEAD", "POST"
             if request.method not in methods:
                 return wrong_method(request, methods)
             with named_as_in(request.space):
+                if request.method in ("GET", "HEAD"):
+                    return replica.read(lambda: view(request, **kwargs))
                 return view(request, **kwargs)
 
         guarded.needs = action  # type: ignore[attr-defined]

@@ -241,7 +241,10 @@ def claims_of(id_token: str, configuration: dict[str, Any], nonce: str) -> dict[
     )  # fmt: skip
     if not constant_time_compare(str(claims.get("nonce", "")), nonce):
         raise OAuth2Error("the ID token has another nonce")
-    if claims.get("azp", settings.OIDC.client_id) != settings.OIDC.client_id:
+    # Of several audiences one has to be named as the client that asked.
+    audiences = claims["aud"] if isinstance(claims["aud"], list) else [claims["aud"]]
+    asked_by = settings.OIDC.client_id if len(audiences) == 1 else None
+    if claims.get("azp", asked_by) != settings.OIDC.client_id:
         raise OAuth2Error("the ID token was issued for another client")
     return claims
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -135,3 +137,45 @@ def test_what_cannot_be_read_is_said(tmp_path, capsys):
         os.chmod(folder, 0)
         assert check.main([folder]) == 1
     assert capsys.readouterr().err.count("cannot be read") == 2
+
+
+SECRET = "ghp_0123456789abcdefghijABCDEFGHIJ012345\n"
+
+
+@pytest.mark.parametrize(
+    "name", ["red\x1b[31m", "title\x1b]0;x\x07", "two\nlines", "\u202etxt.exe", "c1\x9b2J", "odd\udcff"]
+)
+def test_names_do_not_write_to_the_terminal(tmp_path, capsys, name):
+    written(tmp_path, {f"{name}/AGENTS.md": SECRET})
+    assert check.main([str(tmp_path)]) == 1
+    said = capsys.readouterr().out
+    assert "<U+" in said and len(said.splitlines()) == said.count("AGENTS.md:1: ")
+    assert all(letter.isprintable() for letter in said.replace("\n", ""))
+
+
+@pytest.mark.parametrize(("makefile", "found"), [
+    ("%" * 200_000, 1), ("%.o: %.c\n", 0), ("a b%c: d\n", 0), ("\tx%: y\n", 1), ("# %: y\n", 1), ("-include other\n", 0),
+    ("all: x\n", 0), ("%\n:", 1), (":" * 200_000, 1),
+])  # fmt: skip
+def test_targets_of_a_makefile_are_known_at_once(tmp_path, makefile, found):
+    folder = written(tmp_path, {"AGENTS.md": "Run `make all`.\n", "Makefile": makefile})
+    began = time.process_time()
+    assert [one.code for one in coding_agents.check_folder(folder, ["codex"])] == ["missing_command"] * found
+    assert time.process_time() - began < 3
+
+
+def test_settings_of_brackets_in_brackets_break_nothing(tmp_path):
+    deep = "[" * 100_000
+    folder = written(tmp_path, {
+        "AGENTS.md": "Run `npm run all`.\n", "package.json": deep, ".claude/settings.json": deep, ".gemini/settings.json": deep,
+        ".codex/config.toml": f"a = {deep}", "opencode.json": deep, "CLAUDE.md": "x\n",
+    })  # fmt: skip
+    assert {one.code for one in coding_agents.check_folder(folder)} <= {"not_read"}
+
+
+def test_a_large_file_above_many_folders_is_looked_at_so_often(tmp_path, monkeypatch):
+    monkeypatch.setattr("memoryhub.domain.coding_agents.check.MAX_LOADED", 100_000)
+    below = {f"d{number}/AGENTS.md": "- Be short.\n" for number in range(20)}
+    folder = written(tmp_path, {".git/HEAD": "x", "AGENTS.md": "- Be kind.\n" * 2_000, **below})
+    found = [one for one in coding_agents.check_folder(folder, ["opencode"]) if one.code == "too_large"]
+    assert len(found) == 1 and re.search(r"in \d of 21 folders", found[0].message)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 import pytest
 
@@ -161,3 +162,26 @@ def test_lines_that_moved_are_found_again(home):
                 coding_agents.text_after_patch(patch, text)
     with pytest.raises(Invalid):
         coding_agents.parse_patch(str(home), "shop/private/x.patch", b"")
+
+
+@pytest.mark.parametrize("last", [" b", "-b"])
+def test_lines_are_looked_for_in_one_pass(home, last):
+    path = home / "tmp/shop/memory/MEMORY.md"
+    hunk = ["@@ -9 +9 @@", *[" a"] * 60_000, last]
+    patch = coding_agents.parse_patch(str(home), "shop/private/x.patch", diff(path, *hunk).encode())
+    began = time.process_time()
+    with pytest.raises(Conflict):
+        coding_agents.text_after_patch(patch, "a\n" * 500_000)
+    found = coding_agents.text_after_patch(patch, "a\n" * 200_000 + "b\n" + "a\n" * 200_000)
+    assert found.count("b") == (last == " b") and time.process_time() - began < 5
+
+
+def test_lines_that_overlap_themselves_stand_in_two_places(home):
+    path = home / "tmp/shop/memory/MEMORY.md"
+    patch = coding_agents.parse_patch(
+        str(home), "shop/private/x.patch", diff(path, "@@ -90 +90 @@", " a", " b", "-a").encode()
+    )
+    assert coding_agents.text_after_patch(patch, "x\na\na\nb\na\n") == "x\na\na\nb\n"
+    for text in ("a\nb\na\nb\na\n", "a\nb\n", "a\nb\nb\na\n"):
+        with pytest.raises(Conflict):
+            coding_agents.text_after_patch(patch, text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from memoryhub.domain import coding_agents
@@ -74,3 +76,22 @@ def test_the_limit_of_a_program_that_refuses_is_kept():
     assert (limit.name, limit.used, limit.most) == ("characters", len(SECTIONS.strip()), 2_200)
     lines, units = coding_agents.limits_of(CLAUDE, "- a\n" * 214)
     assert lines.is_over and lines.used == 214 and not units.is_over
+
+
+@pytest.mark.parametrize(
+    "line", ["- a\n", "- [a\n", "-" + " [" * 20, "x\n\n", "- a\nb\n", " c\n", "§\n", "[](", "# \n", "```\n"]
+)
+def test_a_file_of_a_megabyte_is_read_at_once(line):
+    for path in ("/h/.codex/memories/MEMORY.md", "/h/.gemini/tmp/p/memory/MEMORY.md", "/h/.hermes/memories/USER.md"):
+        text = "- a\nb\n" + line * (400_000 // len(line))
+        began = time.process_time()
+        coding_agents.entries_of(coding_agents.format_of(path), text)
+        assert time.process_time() - began < 5, path
+
+
+def test_lines_below_a_bullet_are_its_own_until_something_else_stands_there():
+    gemini = coding_agents.format_of("/h/.gemini/tmp/p/memory/MEMORY.md")
+    text = "- a\n  b\n\n  c\nd\n  e\n- f\n```\n  g\n```\n  h\n"
+    assert texts(gemini, text) == ["- a\n  b\n\n  c", "- f"]
+    codex = coding_agents.format_of("/h/.codex/memories/MEMORY.md")
+    assert texts(codex, "p\n- a\n  b\nq\nr\n\ns\n") == ["p", "- a\n  b", "q\nr", "s"]

@@ -235,6 +235,15 @@ def test_a_large_body_and_a_prompt_of_the_past_may_take_long():
     assert handover.is_slow({"PATH_INFO": "/api/v1/prompt", "QUERY_STRING": "at=2026-01-01"})
 
 
+@pytest.mark.parametrize(("path", "query", "is_slow"), [
+    ("/api/v1/retrieve", "query=a", True), ("/api/v1/prompt", "task=a&query=b", True), ("/api/v1/prompt", "task=a", False),
+    ("/api/v1/files/a.md", "query=b", False),
+])  # fmt: skip
+def test_a_query_may_take_long_where_the_embedder_is_another_server(path, query, is_slow):
+    environ = {"PATH_INFO": path, "QUERY_STRING": query}
+    assert handover.is_slow(environ, asks_elsewhere=True) == is_slow and not handover.is_slow(environ)
+
+
 def test_a_connection_in_the_inbox_outlives_the_worker_that_put_it_there():
     inbox = handover.Inbox()
     ours, theirs = socket.socketpair()

@@ -64,3 +64,10 @@ def test_an_edit_is_what_str_replace_does_or_nothing(text, old, new):
         assert refusal(text, old, new).details["occurrences"] == count
     else:
         assert refusal(text, old, new).code == "string_not_found"
+
+
+@pytest.mark.parametrize("new", ["bb", "x" * 5_000_000, "é" * 70_000])
+def test_a_text_that_would_be_too_large_is_not_made(new):
+    error = refusal("a" * (1 << 20), "a", new, replace_all=True)
+    assert (error.status, error.code, error.details["limit"]) == (413, "too_large", 1 << 20)
+    assert len(apply_edit("ab" * (1 << 19), "ab", "é", replace_all=True)) == 1 << 19

@@ -38,6 +38,13 @@ def test_what_is_not_known_or_too_long_has_no_colours():
     assert len(highlight.pieces("x = 1\n" * 9_000, "python")) == 1
 
 
+def test_a_block_that_its_rules_take_long_for_has_no_colours():
+    code = "a b\n" * 4_900
+    began = time.thread_time()
+    assert highlight.pieces(code, "java") == [(code, "")]
+    assert time.thread_time() - began < 1
+
+
 def test_rendered_code_is_the_same_text():
     shown = markdown.render(f"```python\n{PYTHON}```\n").html
     assert '<span class="hl-k">def</span>' in shown

@@ -94,3 +94,13 @@ def test_a_costly_patch_ends_soon():
     with pytest.raises(HubError, match="at most"):
         parse_patch(patch("@@\n+x\n" * 100_000))
     assert time.monotonic() - began < 20
+
+
+def test_a_patch_of_one_line_again_and_again_is_read_in_one_pass():
+    began = time.process_time()
+    assert paths_in_patch("*** Add File: a" + " " * 500_000 + "b \n*** Move to:   \n")[0].endswith("b")
+    repeated = patch("@@\n" + " a\n" * 60_000 + " b\n")
+    with pytest.raises(HubError):
+        parse_patch(repeated)[0].text_after("a\n" * 400_000)
+    found = parse_patch(patch("@@\n" + " a\n" * 60_000 + "-b\n"))[0].text_after("a\n" * 100_000 + "b\nc\n")
+    assert found == "a\n" * 100_000 + "c\n" and time.process_time() - began < 8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memoryhub.errors import HubError, Invalid
+from memoryhub.errors import HubError, Invalid, TooLarge
 from memoryhub.text.tool_calls import paths_in_command, read_call, text_after
 
 
@@ -100,3 +100,13 @@ def test_tools_of_other_agents():
 def test_what_a_command_plainly_writes(command, paths):
     found = paths_in_command(command)
     assert [one for one in found if one in paths] == paths and (paths or not found)
+
+
+def test_an_edit_that_would_fill_the_memory_is_refused():
+    """A refusal is recorded; a hub that runs out of memory lets the write through."""
+    twice = [edit("a", "a" * 1000, replace_all=True)] * 5
+    for tool, arguments in (
+        ("Edit", edit("a", "b" * 10_000_000, replace_all=True)), ("MultiEdit", {"file_path": "/m/a.md", "edits": twice}),
+    ):  # fmt: skip
+        with pytest.raises(TooLarge):
+            text_after(read_call("claude-code", tool, arguments), "a" * 1_000_000)

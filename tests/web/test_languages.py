@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
@@ -10,7 +11,7 @@ from django.test import Client
 from django.utils import translation
 
 from memoryhub import languages, settings
-from memoryhub.domain import accounts
+from memoryhub.domain import accounts, files, prompts, proposals
 from memoryhub.management import terminal
 from memoryhub.models import HUB, ActivityLine, RecordState
 from memoryhub.stores.survey import Group, Survey
@@ -229,6 +230,35 @@ def test_what_a_mount_leaves_out_is_translated():
         assert listed_left_out(found) == ".git 31, 其他文件 2"
 
 
+@pytest.mark.parametrize("words", ["Two things", "Asked by support", "3 files", "Approved by rk"])
+def test_the_words_of_people_and_agents_stay_as_they_wrote_them(house, as_role, words):
+    path = "/memories/AGENTS.md"
+    files.add_mount(house.space, HUB, "/memories/", store="database", policy="review")
+    files.write(house.space, house.owner, path, b"one\n", reason=words)
+    forge = prompts.create_agent(house.space, HUB, "forge")
+    proposals.propose(house.space, forge, kind="write", path=path, content=b"two\n", reason=words)
+    client = as_role("owner")
+    for page in ("files/memories/", f"files{path}?view=history", f"files{path}?view=blame", f"files{path}?view=diff",
+                 f"files{path}", "proposals/", "proposals/1/"):  # fmt: skip
+        assert words in client.get(f"/s/books/{page}", headers=CHINESE).content.decode(), page
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind", "shown"),
+    [
+        ("Restored revision 3", "person", "恢复了修订版本 3"),
+        ("Found on disk", "disk", "在磁盘上发现"),
+        ("Found on disk", "agent", "Found on disk"),
+        ("Undone: proposal 4", "person", "已撤销：提案 4"),
+        ("Moved from home", "person", "Moved from home"),
+    ],
+)
+def test_reasons_of_the_hub_are_translated(reason, kind, shown):
+    with translation.override("zh-hans"):
+        assert languages.shown_reason(reason, kind) == shown
+    assert languages.shown_reason(reason, kind) == reason
+
+
 def test_english_stays_as_it_is():
     assert languages.translated("There is no person 'rk'.") == "There is no person 'rk'."
 
@@ -239,3 +269,11 @@ def test_markdown_is_rendered_once_for_readers_of_every_language():
     with translation.override("zh-hans"):
         assert "注释，仅人员可见" in drawn_html(html) and "people only" not in drawn_html(html)
     assert "Comment, people only: " in drawn_html(html)
+
+
+@pytest.mark.parametrize("words", ["of ", "by ", "Only ", "words ", "in ", "x today "])
+def test_words_of_an_agent_that_look_like_a_sentence_in_a_sentence(words):
+    """As deep as they go the page would break, and a line of them would take seconds."""
+    began = time.process_time()
+    said = catalogue.load("zh_Hans").translated((words * 1000)[:1990] + "end")
+    assert "end" in said and time.process_time() - began < 2

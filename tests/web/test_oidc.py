@@ -398,6 +398,7 @@ FORGED = {
     "another nonce": {"nonce": "x" * 32},
     "no nonce": {"nonce": None},
     "another client": {"aud": "somebody"},
+    "for several clients, and which one asked is not said": {"aud": [provider.CLIENT, "somebody"]},
     "made for another client": {"aud": [provider.CLIENT, "somebody"], "azp": "somebody"},
     "expired": {"exp": 1_000_000_000},
     "no end": {"exp": None},

@@ -12,6 +12,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from .. import chinese
 from ..costs import spend
@@ -115,13 +116,15 @@ def _found(lines: Lines) -> list[Finding]:
             if len(found) >= MAX_FINDINGS:
                 return list(found.values())
     known = list(found.values())
-    return known + [one for one in _by_wording(lines) if not any(_overlap(one, other) for other in known)]
+    by_wording = (one for one in _by_wording(lines) if not any(_overlap(one, other) for other in known))
+    return known + list(islice(by_wording, MAX_FINDINGS))
 
 
 def _by_wording(lines: Lines) -> Iterator[Finding]:
     """Stretches that no sign knows, by their words; on the line of the one that weighs most."""
     text = lines.normalised
     for start, end, words in wording.suspicious(text):
+        spend()
         at = max(start, text.find(wording.written(words[0]), start, end))
         if _is_warned_of(lines, start, end) or _NEGATED.search(text[max(start, at - _NEAR) : at]):
             continue

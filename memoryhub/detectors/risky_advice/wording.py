@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..costs import spend
-from ..patterns import plain
+from ..patterns import Plain, plain
 
 WEIGHTS = Path(__file__).with_name("wording.txt")
 MOST, FEWEST = 60, 24
@@ -26,19 +26,13 @@ SHORTEST = 6
 _LEAST_FEATURES = 22
 _NAMED = 4
 
-_TOKEN = plain(
-    r"https?://[^\s)>\"'`\]]{1,500}|[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{2,64}|[^\W_]{1,40}(?:'[a-z]{1,3})?|[.!?](?=\s)|\n(?=\s*(?:\n|[-*>|#]|\d{1,3}[.)]))"
-)
+_WORDS = r"[^\W_]{1,40}(?:'[a-z]{1,3})?|[.!?](?=\s)|\n(?=\s*(?:\n|[-*>|#]|\d{1,3}[.)]))"
+_LINK = r"https?://[^\s)>\"'`\]]{1,500}"
+_TOKEN = plain(rf"{_LINK}|{_WORDS}")
+_TOKEN_OR_MAIL = plain(rf"{_LINK}|[\w.+-]{{1,64}}@[\w-]{{1,64}}\.[\w.-]{{2,64}}|{_WORDS}")
+"""Slower: asked only of texts with an @."""
 _HERE = ("localhost", "127.", "0.", "[::1]", "host.docker.internal")
 _ENDS = frozenset(".!?\n")
-
-
-class Stretch(NamedTuple):
-    """A stretch of a text: where it stands and its words."""
-
-    start: int
-    end: int
-    words: Sequence[str]
 
 
 class Model(NamedTuple):
@@ -50,31 +44,35 @@ class Model(NamedTuple):
     """How much more for each doubling of their number, over the logarithm of two."""
 
 
-def stretches(text: str) -> list[Stretch]:
-    """The stretches of a normalised text, in order."""
-    found: list[Stretch] = []
+def stretches(text: str) -> list[list[str]]:
+    """The words of each stretch of a normalised text, in order."""
+    found: list[list[str]] = []
     words: list[str] = []
-    start = end = 0
-    for match in _TOKEN.finditer(text):
-        token = match.group()
+    for token in _tokens(text).findall(text):
         if token in _ENDS:
-            if len(words) >= FEWEST:
-                found.append(Stretch(start, end, words))
-                words = []
-            continue
-        if not words:
-            spend()
-            start = match.start()
-        end = match.end()
-        words.append(_read(token))
-        if len(words) >= MOST:
-            found.append(Stretch(start, end, words))
-            words = []
-    return [*found, Stretch(start, end, words)] if len(words) >= SHORTEST else found
+            if len(words) < FEWEST:
+                continue
+        else:
+            words.append(token if token.isalpha() else _read(token))
+            if len(words) < MOST:
+                continue
+        spend()
+        found.append(words)
+        words = []
+    return [*found, words] if len(words) >= SHORTEST else found
+
+
+def _tokens(text: str) -> Plain:
+    return _TOKEN_OR_MAIL if "@" in text else _TOKEN
+
+
+def _places(text: str) -> list[tuple[int, int]]:
+    """Where each word of a text stands."""
+    return [match.span() for match in _tokens(text).finditer(text) if match.group() not in _ENDS]
 
 
 def _read(token: str) -> str:
-    if token.startswith("http") and ":" in token:
+    if "://" in token:
         return "<here>" if token.partition("://")[2].startswith(_HERE) else "<url>"
     if "@" in token:
         return "<mail>"
@@ -108,11 +106,11 @@ def model() -> Model:
 def score(text: str) -> float:
     """What the highest stretch of a normalised text scores; of too few words, less than any."""
     weights, bias, _, _ = model()
-    return max((bias + _sum(features(part.words), weights) for part in stretches(text)), default=-math.inf)
+    return max((bias + _sum(features(words), weights) for words in stretches(text)), default=-math.inf)
 
 
 def _sum(found: set[str], weights: dict[str, float]) -> float:
-    return sum([weights.get(one, 0.0) for one in found]) * scale(found)
+    return sum(map(weights.__getitem__, weights.keys() & found)) * scale(found)
 
 
 def suspicious(text: str) -> Iterator[tuple[int, int, list[str]]]:
@@ -122,10 +120,14 @@ def suspicious(text: str) -> Iterator[tuple[int, int, list[str]]]:
         return
     weights, bias, first, more = model()
     limit = first + more * math.log(len(parts)) - bias
-    for part in parts:
-        found = features(part.words)
+    places: list[tuple[int, int]] = []
+    at = 0
+    for words in parts:
+        found = features(words)
         if _sum(found, weights) > limit:
-            yield part.start, part.end, _heaviest(found, weights)
+            places = places or _places(text)
+            yield places[at][0], places[at + len(words) - 1][1], _heaviest(found, weights)
+        at += len(words)
 
 
 def _heaviest(found: set[str], weights: dict[str, float]) -> list[str]:

@@ -9,9 +9,10 @@ from typing import Any
 
 from .tree import Tree
 
-MAX_COMMENTS = 1_000  # each that never closes is looked for to the end
-JSON_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
-TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
+MAX_TOML, MAX_DOTS = 1 << 20, 1_000  # dots in a line: a name of many parts takes their square to read
+# What never closes goes to the end: were it looked for again behind each quotation mark, a text of marks alone would take hours.
+JSON_COMMENT = re.compile(r'("(?:[^"\\]+|\\.)*"?)|//[^\n]*|/\*(?:.*?\*/|.*)', re.DOTALL)
+TRAILING_COMMA = re.compile(r'("(?:[^"\\]+|\\.)*"?)|,(?=\s*[}\]])', re.DOTALL)
 
 
 def read_json(tree: Tree, path: str) -> dict[str, Any]:
@@ -22,12 +23,12 @@ def read_json(tree: Tree, path: str) -> dict[str, Any]:
     text = data.decode("utf-8-sig", "replace")
     try:
         found = json.loads(text)
+    except RecursionError:  # brackets in brackets, of which no program has a thousand
+        return {}
     except ValueError:
-        if text.count("/*") > MAX_COMMENTS:
-            return {}
         try:
             found = json.loads(TRAILING_COMMA.sub(_string_only, JSON_COMMENT.sub(_string_only, text)))
-        except ValueError:
+        except (ValueError, RecursionError):
             return {}
     return found if isinstance(found, dict) else {}
 
@@ -37,10 +38,12 @@ def _string_only(match: re.Match[str]) -> str:
 
 
 def read_toml(tree: Tree, path: str) -> dict[str, Any]:
-    data = tree.read_settings(path)
+    data = tree.read_settings(path) or b""
+    if len(data) > MAX_TOML or any(line.count(b".") > MAX_DOTS for line in data.splitlines()):
+        return {}
     try:
-        return tomllib.loads((data or b"").decode("utf-8-sig"))
-    except (ValueError, UnicodeDecodeError):
+        return tomllib.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
         return {}
 
 

@@ -17,6 +17,7 @@ from memoryhub.dialects.coding.tree import is_below
 from memoryhub.domain.coding_agents import rules
 from memoryhub.domain.coding_agents.walk import memory_files
 
+MAX_LOADED = 200 << 20  # bytes of all contexts; one of 1 MB takes a tenth of a second
 NO_HOME = "/nonexistent"  # a check of a project says the same for everybody
 UNREADABLE = "This file cannot be read by whoever runs the check, or is over 8 MB"
 HARMLESS = ("Empty", "Says what", "A link to")
@@ -26,6 +27,7 @@ MENTION = re.compile(r"(?:^|\s)@((?:\.{1,2}/)?[\w./-]+\.(?:md|mdc|txt|rst|json|y
 CODE_SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 PATH = re.compile(r"(?:\./)?[A-Za-z0-9_.@-]+(?:/[A-Za-z0-9_.@-]+)+\.[A-Za-z][A-Za-z0-9]{0,5}")
 COMMAND = re.compile(r"(?:\$ )?(make|npm run|pnpm run|yarn run) ([A-Za-z][\w:.-]*)$")
+HEAD_OF_RULE = re.compile(r"[\t#]")  # what ends it
 # A line with one of these speaks of a file that need not be there.
 MADE_LATER = re.compile(
     r"\b(?:e\.g\.|example|create[sd]?|creating|generate[sd]?|output|new file|will be|writes?|template|rename|deprecated|removed|legacy)\b",
@@ -115,56 +117,71 @@ def check_folder(
 
 
 def _check(files: list[MemoryFile], chosen: list[str]) -> list[FindingInFile]:
-    contexts = _contexts(files, chosen)
-    found = list(_not_read(files, contexts))
-    files = files + _imported(files, contexts)
-    found += _of_rules(files)
+    looked = _look(files, chosen)
+    files = files + [MemoryFile(files[0].root, path, files[0].tree) for path in looked.imported]
+    found = [*looked.findings(), *_of_rules(files)]
     for file in files:
         found += [*_secrets_and_hidden(file), *_missing_imports(file), *_dead_paths(file), *_missing_commands(file)]
     return sorted(set(found), key=lambda one: (one.path, one.line, one.code, one.message))
 
 
-Contexts = dict[tuple[str, str], coding.Context]  # by the folder that an agent is started in, and the agent
-
-
-def _contexts(files: list[MemoryFile], agents: list[str]) -> Contexts:
-    """What each agent gets where it is started beside one of the files."""
-    folders = sorted({_start_of(file.path) for file in files})
-    return {
-        (folder, agent): coding.context_of(agent, folder, NO_HOME, tree=files[0].tree)
-        for folder in folders
-        for agent in agents
-    }
-
-
-def _imported(files: list[MemoryFile], contexts: Contexts) -> list[MemoryFile]:
-    """The files that memory files import: their text reaches agents as well. Those outside of the checked folder are not looked at."""
-    known = {file.path for file in files}
-    found: dict[str, None] = {}
-    for context in contexts.values():
-        paths = [one.path for one in context.blocks if one.kind == "import"] + [one.path for one in context.inlined]
-        found |= dict.fromkeys(path for path in paths if path not in known and is_below(path, files[0].root))
-    return [MemoryFile(files[0].root, path, files[0].tree) for path in found]
-
-
 # ---- what agents do not read
 
 
-def _not_read(files: list[MemoryFile], contexts: Contexts) -> Iterator[FindingInFile]:
-    """Files that an agent passes over or cuts, where it is started in their folder."""
+@dataclass
+class Looked:
+    """What was found where each agent is started beside one of the files."""
+
+    root: str = ""
+    passed_over: dict[tuple[str, str, int, str], set[str]] = field(default_factory=lambda: defaultdict(set))
+    imported: dict[str, None] = field(default_factory=dict)  # their text reaches agents as well
+    folders: int = 0
+    looked_at: int = 0  # of the folders
+    loaded: int = 0  # bytes
+
+    def findings(self) -> Iterator[FindingInFile]:
+        for (code, path, line, message), names in self.passed_over.items():
+            yield FindingInFile(code, path, line, message, tuple(sorted(names)))
+        if (looked := self.looked_at) < self.folders:
+            message = f"What agents load was looked at in {looked} of {self.folders} folders: together it is too large"
+            yield FindingInFile("too_large", self.root, 1, message)
+
+
+def _look(files: list[MemoryFile], agents: list[str]) -> Looked:
+    """What each agent loads beside each file. A large file above many folders is loaded in each of them: contexts are looked at one
+    after the other, up to a size of all of them."""
     by_path = {file.path: file for file in files}
-    found: dict[tuple[str, str, int, str], set[str]] = defaultdict(set)
-    for (folder, agent), context in contexts.items():
-        for one in context.ignored:
-            if one.path not in by_path or _start_of(one.path) != folder or one.why.startswith(HARMLESS):
-                continue
-            if _says_something(by_path[one.path], context):
-                found["not_read", one.path, 1, one.why].add(agent)
-        for block in context.blocks:
-            if block.cut_at and block.path in by_path:
-                found["cut", block.path, block.cut_at, "Cut here: what follows is over the limit"].add(agent)
-    for (code, path, line, message), names in found.items():
-        yield FindingInFile(code, path, line, message, tuple(sorted(names)))
+    folders = sorted({_start_of(file.path) for file in files})
+    looked = Looked(files[0].root if files else "", folders=len(folders))
+    for folder in folders:
+        if looked.loaded > MAX_LOADED:
+            break
+        looked.looked_at += 1
+        for agent in agents:
+            context = coding.context_of(agent, folder, NO_HOME, tree=files[0].tree)
+            looked.loaded += len(context.text)
+            _note_not_read(looked, by_path, folder, agent, context)
+            paths = [one.path for one in context.blocks if one.kind == "import"]
+            paths += [one.path for one in context.inlined]
+            looked.imported |= dict.fromkeys(
+                path for path in paths if path not in by_path and is_below(path, looked.root)
+            )
+    return looked
+
+
+def _note_not_read(
+    looked: Looked, by_path: dict[str, MemoryFile], folder: str, agent: str, context: coding.Context
+) -> None:
+    """Files that an agent passes over or cuts, where it is started in their folder."""
+    for one in context.ignored:
+        if one.path not in by_path or _start_of(one.path) != folder or one.why.startswith(HARMLESS):
+            continue
+        if _says_something(by_path[one.path], context):
+            looked.passed_over["not_read", one.path, 1, one.why].add(agent)
+    for block in context.blocks:
+        if block.cut_at and block.path in by_path:
+            message = "Cut here: what follows is over the limit"
+            looked.passed_over["cut", block.path, block.cut_at, message].add(agent)
 
 
 def _start_of(path: str) -> str:
@@ -268,17 +285,23 @@ def _definition(tool: str) -> str:
 
 @lru_cache(maxsize=256)  # most files of a checkout mean the same
 def _make_targets(text: str) -> frozenset[str]:
-    if re.search(r"^(?:-?include|[^\t#\n]*%[^\n]*:)", text, re.M):
+    if any(_makes_any(line) for line in text.split("\n")):
         return _Everything()
     heads = re.findall(r"^([^\t#=:\n]+):(?!=)", text, re.M)
     return frozenset(name for head in heads for name in head.split())
+
+
+def _makes_any(line: str) -> bool:
+    """Whether a line includes another file, or is a rule for every name of a pattern."""
+    at = HEAD_OF_RULE.split(line, maxsplit=1)[0].find("%")
+    return line.startswith(("include", "-include")) or (at >= 0 and ":" in line[at:])
 
 
 @lru_cache(maxsize=256)
 def _scripts(text: str) -> frozenset[str]:
     try:
         document = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return _Everything()
     scripts = document.get("scripts") if isinstance(document, dict) else None
     if not isinstance(scripts, dict) or "workspaces" in document:

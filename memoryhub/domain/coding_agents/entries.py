@@ -7,15 +7,19 @@ Every change gives a whole text in the agent's own format; what is not changed s
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
+
+import re2
 
 from memoryhub.errors import Invalid, TooLarge
 
 INDEX, SECTIONS, LINES, BLOCKS = "index", "sections", "lines", "blocks"
 SEPARATOR = "\n§\n"
 BULLET = re.compile(r"[-*+] ")
-TARGET = re.compile(r"\[([^\]\n]*)\]\(([^)\s]+)\)")
+# Of RE2: a line of a million brackets takes `re` hours.
+TARGET = re2.compile(r"\[([^\]\n]*)\]\(([^)\s]+)\)")
 
 
 @dataclass(frozen=True)
@@ -109,17 +113,18 @@ def _sections(text: str) -> list[tuple[int, int]]:
 def _lines(text: str) -> list[tuple[int, int]]:
     """Bullets with the indented lines below them; nothing in code fences or front matter."""
     found: list[tuple[int, int]] = []
-    at, fenced = _front_matter_end(text), False
+    at, fenced, goes_on = _front_matter_end(text), False, False
     for line in text[at:].splitlines(keepends=True):
         bare = line.rstrip("\r\n")
         if bare.lstrip().startswith(("```", "~~~")):
-            fenced = not fenced
+            fenced, goes_on = not fenced, False
         elif not fenced and BULLET.match(bare):
             found.append((at, at + len(bare)))
-        elif (
-            not fenced and found and bare[:1] in (" ", "\t") and bare.strip() and text[found[-1][1] : at].strip() == ""
-        ):
+            goes_on = True
+        elif goes_on and bare[:1] in (" ", "\t") and bare.strip():
             found[-1] = (found[-1][0], at + len(bare))
+        elif bare.strip():
+            goes_on = False
         at += len(line)
     return found
 
@@ -130,7 +135,7 @@ HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)|[-=*_]{3,}\s*$|\s*<!--")
 def _blocks(text: str) -> list[tuple[int, int]]:
     """Bullets as in `_lines`, and paragraphs: lines that follow each other and are no heading, rule or comment."""
     bullets = _lines(text)
-    inside = [range(start, end + 1) for start, end in bullets]
+    starts = [start for start, _ in bullets]
     found, open_since = list(bullets), None
     at, end, fenced = _front_matter_end(text), 0, False
     for line in [*text[at:].splitlines(keepends=True), ""]:
@@ -139,7 +144,7 @@ def _blocks(text: str) -> list[tuple[int, int]]:
         is_text = (
             bool(bare.strip())
             and not (fenced or fences or HEADING.match(bare))
-            and not any(at in one for one in inside)
+            and not ((before := bisect_right(starts, at)) and at <= bullets[before - 1][1])
         )
         fenced = fenced != fences
         if is_text:

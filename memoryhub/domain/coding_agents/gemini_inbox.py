@@ -11,9 +11,11 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from memoryhub.domain.coding_agents.hermes_pending import digest_of, read_plain, remove_if_same
 from memoryhub.errors import Conflict, Invalid
+from memoryhub.text.lines import places_of
 
 KINDS = ("private", "global")
 MAX_PROJECTS, MAX_PATCHES, MAX_HUNKS = 200, 100, 200
@@ -147,7 +149,7 @@ def _place(lines: list[str], hunk: Hunk, wanted: int) -> int:
     size, before = len(hunk.before), list(hunk.before)
     if lines[wanted : wanted + size] == before and wanted <= len(lines):
         return wanted
-    found = [at for at in range(len(lines) - size + 1) if lines[at : at + size] == before] if size else []
+    found = list(islice(places_of(before, lines), 2)) if size else []
     if len(found) != 1:
         raise Conflict("The lines that it changes are no longer there.", code="no_entry")
     return found[0]

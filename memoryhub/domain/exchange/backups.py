@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain, count
 from pathlib import Path
 
 from django.db import transaction
@@ -33,8 +34,10 @@ def move_mounts(beside: Path, own: set[str]) -> None:
     for mount in Mount.objects.filter(store=Mount.Store.FILESYSTEM).select_related("space"):
         if mount.directory in own:
             continue
-        folder = beside / mount.space.slug / (mount.prefix.strip("/").replace("/", "_") or "root")
-        folder.mkdir(parents=True, exist_ok=True)
+        name = mount.prefix.strip("/").replace("/", "_") or "root"
+        names = chain([name], (f"{name}-{at}" for at in count(2)))  # /a/b/ and /a_b/ are two
+        folder = next(one for each in names if not (one := beside / mount.space.slug / each).exists())
+        folder.mkdir(parents=True)
         Mount.objects.filter(pk=mount.pk).update(
             directory=str(folder.resolve()), node=nodes.this_node(), next_node="", problem="", is_full=False
         )

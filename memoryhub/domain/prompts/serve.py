@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import OperationalError
 
 from memoryhub import dialects
+from memoryhub.db import replica
 from memoryhub.db.cache import Cache
 from memoryhub.dialects import Dialect
 from memoryhub.domain import retrieval
@@ -74,7 +75,7 @@ def prompt_for(caller: Caller, asked: PromptRequest) -> Prompt:
     key = (caller.space.pk, agent.pk, caller.space.revision, caller.incarnation, working_ids, *words)
     prompt = prompt_cache.get(key) or prompt_cache.get((*key, asked.thread))
     if prompt is None:
-        prompt = assembled(caller, asked, dialect or dialect_for(agent, asked))
+        prompt = replica.read(lambda: assembled(caller, asked, dialect or dialect_for(agent, asked)))
         if prompt.lasts:
             keep(prompt_cache, key, asked.thread, prompt, working_ids)
     mark = (caller.incarnation, caller.space.setup_mark)

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from memoryhub.dialects import coding
 from memoryhub.domain import coding_agents
 from memoryhub.errors import HubError
-from memoryhub.management.terminal import say, with_help
+from memoryhub.management.terminal import one_line, say, with_help
 
 
 def main(arguments: list[str]) -> int:
@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> int:
 
 def line_of(one: coding_agents.FindingInFile) -> str:
     whose = f" [{', '.join(one.agents)}]" if one.agents else ""
-    return f"{os.path.relpath(one.path)}:{one.line}: {one.code}: {say(one.message)}{whose}"
+    return one_line(f"{os.path.relpath(one.path)}:{one.line}: {one.code}: {say(one.message)}{whose}")
 
 
 def parser() -> argparse.ArgumentParser:

@@ -19,7 +19,7 @@ from memoryhub.domain.coding_agents import FoundAgent, short_path
 from memoryhub.errors import HubError, Invalid
 from memoryhub.languages import translated
 from memoryhub.management.base import HubCommand, database
-from memoryhub.management.terminal import say, with_help
+from memoryhub.management.terminal import one_line, say, with_help
 from memoryhub.server import datadir
 
 
@@ -77,7 +77,7 @@ def lines_of(found: list[FoundAgent], home: str) -> list[str]:
     for one in found:
         version = f" {one.version}" if one.version else ""
         lines.append(
-            f"  {coding.agent(one.agent).title}{version}{f', {short_path(one.home, home)}' if one.home else ''}"
+            f"  {coding.agent(one.agent).title}{version}{f', {printable(short_path(one.home, home))}' if one.home else ''}"
         )
         for project in one.projects:
             loaded = [file for file in project.files if file.kind != "ignored"]
@@ -95,7 +95,7 @@ def said(line: str) -> str:
 
 def printable(path: str) -> str:
     """A path as a terminal can print it."""
-    return path.encode("utf-8", "backslashreplace").decode()
+    return one_line(path)
 
 
 class Command(HubCommand):
@@ -156,7 +156,7 @@ class Command(HubCommand):
         for directory, why in shown.refused:
             self.stderr.write(translated(f"{printable(short_path(directory, home))} is not shown: {why}"))
         for prefix, directory in shown.mounts:
-            self.tell(f"{prefix} shows {short_path(directory, home)}")
+            self.tell(f"{prefix} shows {printable(short_path(directory, home))}")
         if not is_running():
             return ""
         secret = accounts.make_sign_in_link(HUB, accounts.hub_owner(), leads_to=f"/s/{shown.space.slug}/contexts/")

@@ -33,13 +33,21 @@ QUICK = re.compile(
 )
 
 
-def is_slow(environ: Environ) -> bool:
-    """Whether a request may take long: everything but the calls that agents make all the time."""
+def is_slow(environ: Environ, *, asks_elsewhere: bool = False) -> bool:
+    """Whether a request may take long: everything but the calls that agents make all the time. `asks_elsewhere`: the embedder is
+    another server, for which a query may wait two seconds."""
     return (
         QUICK.fullmatch(environ["PATH_INFO"]) is None
         or int(environ.get("CONTENT_LENGTH") or 0) > LARGE_BODY
         or (environ["PATH_INFO"] == "/api/v1/prompt" and "at=" in environ["QUERY_STRING"])  # as it was then
+        or (asks_elsewhere and has_query(environ))
     )  # fmt: skip
+
+
+def has_query(environ: Environ) -> bool:
+    """Whether a call asks long-term memory something, as far as its head says."""
+    path, query = environ["PATH_INFO"], environ["QUERY_STRING"]
+    return path == "/api/v1/retrieve" or (path == "/api/v1/prompt" and "query=" in query)
 
 
 class Inbox:
@@ -83,6 +91,7 @@ class Place:
     agents: Inbox
     pages: Inbox
     others: list[Place] = field(default_factory=list)
+    asks_elsewhere: bool = False  # whether queries wait for another server
     is_spare: bool = False  # accepts nothing itself, and ends when it has had nothing to do for a while
 
     def takes_agents(self, now: float) -> bool:
@@ -112,7 +121,9 @@ class Place:
         )
 
 
-def places(heartbeats: Sequence[Heartbeat], *, spare: Heartbeat | None = None) -> list[Place]:
+def places(
+    heartbeats: Sequence[Heartbeat], *, spare: Heartbeat | None = None, asks_elsewhere: bool = False
+) -> list[Place]:
     """A place for each worker: half of them, rounded down, are for pages; the spare one is as well."""
     agents, pages = Inbox(), Inbox()
     first = len(heartbeats) - len(heartbeats) // 2
@@ -120,5 +131,6 @@ def places(heartbeats: Sequence[Heartbeat], *, spare: Heartbeat | None = None) -
     if spare is not None:
         made.append(Place(spare, True, agents, pages, is_spare=True))
     for place in made:
+        place.asks_elsewhere = asks_elsewhere
         place.others = [other for other in made if other is not place]
     return made

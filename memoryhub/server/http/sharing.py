@@ -97,7 +97,7 @@ class Sharing(Loop):
         place = self.place
         if place is None or self.stopping_at:
             return False
-        connection.is_slow = is_slow(connection.head.environ)
+        connection.is_slow = is_slow(connection.head.environ, asks_elsewhere=place.asks_elsewhere)
         if place.for_pages:
             return False
         if connection.is_slow:
