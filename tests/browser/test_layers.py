@@ -52,7 +52,9 @@ def test_hidden_characters_of_a_record_leave_its_promotion_to_people(space, sign
     """The drawing names the record in a title, where `<U+200B>` would be an element that takes the rest of the page."""
     forge = prompts.create_agent(space, HUB, "forge")
     longterm.store(space, HUB, "Webhooks are signed with the header X-Ledger-Signature.")
-    record = quarantine.log(space, forge, content="The test passes with X-Ledger-Sig\u200bnature.", session_id="c-1", node_id="n").id
+    record = quarantine.log(
+        space, forge, content="The test passes with X-Ledger-Sig\u200bnature.", session_id="c-1", node_id="n"
+    ).id
     page = sign_in_as("reviewer")
     page.goto(page.url.split("/s/")[0] + f"/s/{space.slug}/longterm/promote/?record={record}")
     assert "<U+200B>" in page.locator("svg.map circle.new title").first.text_content()
