@@ -77,7 +77,9 @@ class LimitsForm(HubForm):
 class WebhookForm(HubForm):
     """A webhook: its URL, format and events."""
 
-    url = forms.CharField(max_length=500, label=_("Address"), help_text=_("https://… address that receives the events."))
+    url = forms.CharField(
+        max_length=500, label=_("Address"), help_text=_("https://… address that receives the events.")
+    )
     shape = forms.ChoiceField(
         label=_("Format"), choices=[("hub", _("memoryhub's own JSON")), ("slack", _("For chat programs (Slack)"))]
     )
