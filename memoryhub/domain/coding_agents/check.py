@@ -8,7 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 
 from memoryhub import detectors
 from memoryhub.dialects import coding
@@ -242,14 +242,19 @@ def _missing_imports(file: MemoryFile) -> Iterator[FindingInFile]:
 
 def _dead_paths(file: MemoryFile) -> Iterator[FindingInFile]:
     """Paths in code whose folder exists in the checkout and whose file does not."""
+    is_dead = cache(lambda name: _is_dead(file, name))  # most lines name the same few
     for number, line in enumerate(file.lines, 1):
-        if "/" not in line or "`" not in line or number in file.fenced or MADE_LATER.search(line):
+        if "/" not in line or "`" not in line or number in file.fenced:
             continue
-        for match in CODE_SPAN.finditer(line):
-            name = match[1].split(":")[0].removeprefix("./")
-            first = name.split("/")[0]
-            if PATH.fullmatch(name) and first not in BUILT and file.has(first) and not file.has(name):
-                yield FindingInFile("dead_path", file.path, number, f"{name} does not exist")
+        names = (match[1].split(":")[0].removeprefix("./") for match in CODE_SPAN.finditer(line))
+        dead = [name for name in names if is_dead(name)]
+        if dead and not MADE_LATER.search(line):
+            yield from (FindingInFile("dead_path", file.path, number, f"{name} does not exist") for name in dead)
+
+
+def _is_dead(file: MemoryFile, name: str) -> bool:
+    first = name.split("/")[0]
+    return bool(PATH.fullmatch(name)) and first not in BUILT and file.has(first) and not file.has(name)
 
 
 def _missing_commands(file: MemoryFile) -> Iterator[FindingInFile]:
