@@ -130,11 +130,16 @@ def opinion(how: dict[str, Any], output: str) -> tuple[bool, str]:
         answer = notify.post_json(url, content=sent, headers=headers, seconds=how["seconds"])
         answer.raise_for_status()
         content = answer.json()["choices"][0]["message"]["content"]
-    except (*notify.failures(), ValueError, KeyError, IndexError, TypeError) as wrong:
+    except _failures() as wrong:
         raise Unavailable(
             f"The judge does not answer as it should ({type(wrong).__name__}); the record stays held."
         ) from None
     return _parse_answer(content)
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    """No answer, or one of another shape."""
+    return (*notify.failures(), ValueError, KeyError, IndexError, TypeError)
 
 
 def _parse_answer(answer: Any) -> tuple[bool, str]:
