@@ -11,7 +11,8 @@ from django.utils.translation import gettext_lazy, ngettext
 from memoryhub.detectors import titles
 from memoryhub.domain import proposals
 from memoryhub.languages import translated
-from memoryhub.models import Proposal, Record
+from memoryhub.models import Proposal, Record, Space
+from memoryhub.web.readers import readers_of
 
 DECIDED = {
     "approved": gettext_lazy("approved"), "rejected": gettext_lazy("rejected"), "withdrawn": gettext_lazy("withdrawn"),
@@ -77,3 +78,8 @@ def decided_words(verb: str, numbers: list[int]) -> str:
         ),
     }  # fmt: skip
     return words[verb] % {"n": many, "numbers": ", ".join(map(str, numbers))}
+
+
+def loading(space: Space, review: proposals.Review) -> list[str]:
+    """The coding agents that load the file of a proposal that waits."""
+    return readers_of(space, review.proposal.path).loading if review.is_open and review.kind.has_file else []
