@@ -104,7 +104,7 @@ class PromptSettingsForm(HubForm):
         help_text=_("In tokens. Empty: no limit, nothing is left out."),
     )  # fmt: skip
     gives_way = forms.ChoiceField(
-        label=_("What gives way to it, first to last"),
+        label=_("Left out first when over budget"),
         choices=[(",".join(order), in_order(order)) for order in permutations(CUT_ORDER_LABELS)],
     )
     template = forms.CharField(

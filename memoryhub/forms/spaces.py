@@ -38,7 +38,7 @@ class SettingsForm(HubForm):
     warn_days = forms.IntegerField(label=_("Warn before they expire (days)"))
     reviewers = forms.IntegerField(label=_("Reviewers for each proposal"))
     who_decides = forms.ChoiceField(
-        choices=[("any", _("Any reviewer or owner")), ("others", _("Nobody on their own agent's"))], required=False,
+        choices=[("any", _("Any reviewer or owner")), ("others", _("Anyone but the creator of the agent's token"))], required=False,
         label=_("Who decides"), help_text=_("Whoever created a token of an agent can propose in its name."),
     )  # fmt: skip
     working_limit = forms.IntegerField(
@@ -77,7 +77,9 @@ class LimitsForm(HubForm):
 class WebhookForm(HubForm):
     """A webhook: its URL, format and events."""
 
-    url = forms.CharField(max_length=500, label=_("Address"), help_text=_("https://… of the program that is told."))
+    url = forms.CharField(
+        max_length=500, label=_("Address"), help_text=_("https://… address that receives the events.")
+    )
     shape = forms.ChoiceField(
         label=_("Format"), choices=[("hub", _("memoryhub's own JSON")), ("slack", _("For chat programs (Slack)"))]
     )

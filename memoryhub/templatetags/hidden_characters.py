@@ -109,13 +109,15 @@ def label_hidden_in_page(html: str) -> str:
     return "".join(parts)
 
 
+# A title in a drawing, and an option, hold elements: `<U+200B>` would be one, and never end.
+SPELLED = re.compile(r"<(U\+[0-9A-F]{4,6})>")
 # Of a field, what stands before its text is its tag.
 READ_OUT = re.compile(r"""(?<=\s)(?:aria-label|title|alt)=(?:"[^"]*"|'[^']*')""")
 
 
 def _spell_in_tag(part: str) -> str:
     if part[:6].lower() in ("<title", "<optio"):
-        return spelled_out(part)
+        return SPELLED.sub(r"&lt;\1&gt;", spelled_out(part))
     if not UNSEEN_IN_PAGE.search(part):
         return part
     tag, end, rest = part.partition(">")

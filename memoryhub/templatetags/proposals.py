@@ -333,7 +333,7 @@ def left_out(result: Any, plan: Any, decision: str) -> str:
     if decision != "approve":
         return ""
     if result.is_grave:
-        return _("Left out: it has a serious finding, so decide on it by itself")
+        return _("Left out: it has a serious finding, so decide on it separately")
     if result.problem:
         return _("Left out: %(problem)s") % {"problem": translated(result.problem)}
     if not result.waits_for:

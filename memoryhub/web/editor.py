@@ -185,7 +185,7 @@ def of_entry(request: HttpRequest, number: str) -> Editor:
 
 
 def entry_on_save(entry: LongtermEntry) -> list[str]:
-    says = [_("It is cut and embedded again at once. What it said before stays in its history.")]
+    says = [_("It is split and embedded again at once. The earlier text stays in its history.")]
     return says if entry.state != "retired" else [_("It is retired, so no agent finds it.")]
 
 

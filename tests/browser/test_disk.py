@@ -106,7 +106,7 @@ def test_seen_and_taken_back_in_the_inbox(root, space, sign_in_as):
     picture(page, "inbox-unreviewed")
     page.get_by_role("button", name="Mark as seen : /memories/AGENTS.md").click()
     expect(page.get_by_role("button", name="Mark as seen : /memories/AGENTS.md")).to_have_count(0)
-    page.get_by_role("button", name="Take back : /memories/new.md").click()
+    page.get_by_role("button", name="Revert : /memories/new.md").click()
     expect(page.get_by_text("From disk, not reviewed")).to_have_count(0)
     assert not (root / "new.md").exists() and read(space) == TWO
 

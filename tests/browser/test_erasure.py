@@ -21,7 +21,7 @@ def test_a_session_is_erased_and_its_receipt_downloaded(space, sign_in_as, new_p
     page.goto(f"{space.get_absolute_url()}quarantine/{record}/")
     page.get_by_role("link", name="Erase this session", exact=True).click()
     expect(page.get_by_label("Session, name, or path of the file")).to_have_value("call-17")
-    page.get_by_role("button", name="List every place").click()
+    page.get_by_role("button", name="List all occurrences").click()
     expect(page.get_by_text("nothing is changed")).to_be_visible()
     queue.run_waiting()
     if not scripts:

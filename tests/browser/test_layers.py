@@ -48,6 +48,20 @@ def test_from_quarantine_to_long_term_memory_and_out_again(space, record, sign_i
     assert "is restored" in page.locator("#notices").inner_text()
 
 
+def test_hidden_characters_of_a_record_leave_its_promotion_to_people(space, sign_in_as):
+    """The drawing names the record in a title, where `<U+200B>` would be an element that takes the rest of the page."""
+    forge = prompts.create_agent(space, HUB, "forge")
+    longterm.store(space, HUB, "Webhooks are signed with the header X-Ledger-Signature.")
+    record = quarantine.log(
+        space, forge, content="The test passes with X-Ledger-Sig\u200bnature.", session_id="c-1", node_id="n"
+    ).id
+    page = sign_in_as("reviewer")
+    page.goto(page.url.split("/s/")[0] + f"/s/{space.slug}/longterm/promote/?record={record}")
+    assert "<U+200B>" in page.locator("svg.map circle.new title").first.text_content()
+    page.get_by_role("button", name="Promote").click()
+    assert "is in long-term memory" in page.locator("#notices").inner_text()
+
+
 def test_a_large_import_is_followed_to_its_end(space, sign_in_as):
     page = sign_in_as("reviewer")
     page.goto(page.url.split("/s/")[0] + f"/s/{space.slug}/longterm/import/")

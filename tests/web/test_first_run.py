@@ -145,7 +145,7 @@ def test_page_and_editor_say_which_prompts_hold_a_file_before_any_agent_exists(a
         "/s/books/file/write/memories/AGENTS.md", {"content": "# Shop\n", "base_revision": 1}, follow=True
     )
     assert "/s/books/prompt/?new=1" in one_line(saved).partition('id="notices"')[2][:900]
-    for path, says in (("AGENTS.md", "Take it out of every prompt"), ("CLAUDE.md", "Put it into every prompt")):
+    for path, says in (("AGENTS.md", "Remove from every prompt"), ("CLAUDE.md", "Put it into every prompt")):
         assert says in one_line(owner.get(f"/s/books/files/memories/{path}"))
     back = owner.post("/s/books/sources/choose/", {"shown": "/memories/AGENTS.md", "back": "file"})
     assert back.headers["Location"] == "/s/books/files/memories/AGENTS.md"

@@ -150,7 +150,7 @@ def test_what_a_page_must_keep_stays(text):
 def test_a_title_spells_the_characters_out():
     assert (
         label_hidden_in_page("<title>a\u202eb</title><option>\u200b</option>")
-        == "<title>a<U+202E>b</title><option><U+200B></option>"
+        == "<title>a&lt;U+202E&gt;b</title><option>&lt;U+200B&gt;</option>"
     )
 
 

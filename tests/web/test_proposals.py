@@ -536,7 +536,7 @@ def test_changes_requested_is_a_state_of_its_own(house, forge, as_role):
     assert "requested changes: “name the target”" in page and "Please try again" not in page
     asked = edit_of(house, forge, "pytest -q", "make everything")
     history = re.sub(r"<[^>]+>", "", one_line(client.get(at(house, "detail", asked.number))))
-    assert "1 rejected" in history and "1 sent back" in history
+    assert "1 rejected" in history and "1 changes requested" in history
     log = one_line(client.get(f"/s/{house.space.slug}/activity/"))
     assert "requested changes to" in log
     client.post(at(house, "reopen", 1))

@@ -114,3 +114,21 @@ def test_after_approving_the_notice_leads_to_the_prompt(house, as_role, waiting)
     given = {"seen": proposals.result(one).seen, "do": "approve"}
     page = as_role("reviewer").post(f"/s/{house.space.slug}/proposals/1/approve/", given, follow=True).content.decode()
     assert "See the prompt" in page and f'href="/s/{house.space.slug}/prompt/forge/' in page
+
+
+@pytest.mark.parametrize(
+    ("path", "entry"),
+    [
+        ("contexts/", "prompt/"), ("contexts/hooks/", "prompt/"), ("contexts/fixes/", "prompt/"), ("contexts/move/", "prompt/"),
+        ("contexts/memory/", "prompt/"), ("prompt/forge/template/", "prompt/"), ("prompt/forge/settings/", "prompt/"),
+        ("file/new/", "files/"), ("retrieval/", "longterm/"), ("agents/new/", "agents/"), ("erasure/", "settings/"),
+    ],
+)  # fmt: skip
+def test_the_sidebar_says_where_a_page_belongs(house, as_role, tmp_path, path, entry):
+    (tmp_path / "AGENTS.md").write_text("# Rules\n")
+    mount = files.add_mount(house.space, HUB, "/disk/", store="filesystem", directory=str(tmp_path))
+    prompts.create_agent(house.space, HUB, "forge")
+    query = f"?mount={mount.pk}&dir=" if path.startswith("contexts/") else ""
+    page = as_role("owner").get(f"/s/{house.space.slug}/{path}{query}").content.decode()
+    side = page.partition('id="nav"')[2].partition("</nav>")[0]
+    assert re.findall(r'href="/s/books/([^"]*)"\s+aria-current="page"', side) == [entry]

@@ -153,7 +153,9 @@ def waiting_items(space: Space, now: Figures) -> list[WaitingItem]:
             "%(count)s long-term entry is due for review", "%(count)s long-term entries are due for review", now.due
         )
         title %= {"count": f"{now.due:,}"}
-        items.append(WaitingItem("longterm", title, "longterm/?due=1", _("check whether they still hold"), "longterm"))
+        items.append(
+            WaitingItem("longterm", title, "longterm/?due=1", _("check whether they are still true"), "longterm")
+        )
     if now.unwritten:
         title = ngettext(
             "%(count)s file is not written to disk", "%(count)s files are not written to disk", now.unwritten

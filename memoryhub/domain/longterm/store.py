@@ -157,5 +157,5 @@ def _checked_scope(space: Space, scope: str, agent: Agent | None) -> Agent | Non
     if scope not in (GROUP, AGENT):
         raise Invalid("The scope is group or agent.", code="unknown_scope", field="scope")
     if scope == AGENT and (agent is None or agent.space_id != space.pk):
-        raise Invalid("Say whose own memory this is: an agent of this space.", code="invalid", field="agent")
+        raise Invalid("Choose whose memory this is: an agent of this space.", code="invalid", field="agent")
     return agent

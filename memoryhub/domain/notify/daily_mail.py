@@ -14,12 +14,13 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from memoryhub import languages
 from memoryhub.db import locks, statements
+from memoryhub.detectors import titles
 from memoryhub.domain import jobs, spaces
 from memoryhub.domain.accounts import may
 from memoryhub.domain.notify import http
 from memoryhub.domain.notify.mail_hour import mail_hour
 from memoryhub.errors import Unavailable
-from memoryhub.models import Job, Proposal, Space
+from memoryhub.models import Agent, Job, Proposal, Space
 from memoryhub.text.unseen import spelled_out
 
 MAX_LISTED = 20
@@ -117,24 +118,45 @@ def mail_subject(space: Space, proposals: list[Proposal]) -> str:
 
 
 def mail_text(space: Space, proposals: list[Proposal]) -> str:
-    """The mail as plain text: first the proposals that expire soon, then the riskiest, each with its change and findings."""
+    """The mail as plain text: what expires soon, what needs attention, the rest, each with its change, findings and link."""
     soon = timezone.now() + timedelta(days=spaces.get_setting(space, "warn_days"))
-    lines = [_("%(sentence)s.") % {"sentence": mail_subject(space, proposals)}, ""]
-    for proposal in sorted(proposals, key=lambda proposal: not _expires_by(proposal, soon))[:MAX_LISTED]:
-        codes = ", ".join(sorted({finding["code"] for finding in proposal.findings}))
-        lines.append(f"{proposal.number:>5}  {proposal.agent_name}: {proposal.title}")
-        change = KIND_SENTENCES[proposal.kind] % {"thing": languages.translated(proposal.thing)}
-        found = _("%(change)s, found: %(codes)s") % {"change": change, "codes": codes}
-        lines.append(f"       {found if codes else change}")
-        if _expires_by(proposal, soon):
-            ends = date_format(timezone.localtime(proposal.expires_at), _("j M H:i"))
-            lines.append("       " + _("expires %(moment)s if nobody decides") % {"moment": ends})
+    groups: dict[str, list[Proposal]] = {_("Expiring soon"): [], _("Needs attention"): [], _("Routine"): []}
+    expiring, attention, routine = groups.values()
+    for proposal in proposals:
+        group = expiring if _expires_by(proposal, soon) else attention if proposal.risk else routine
+        group.append(proposal)
+    names = dict(Agent.objects.within(space).values_list("slug", "name"))
+    lines, room = [_("%(sentence)s.") % {"sentence": mail_subject(space, proposals)}], MAX_LISTED
+    for title, group in groups.items():
+        listed = group[:room]
+        room -= len(listed)
+        if listed:
+            lines += ["", title]
+        for proposal in listed:
+            lines += ["", *_lines_of(space, proposal, names, ends=group is expiring)]
     if len(proposals) > MAX_LISTED:
-        lines.append("       " + _("and %(count)s more") % {"count": len(proposals) - MAX_LISTED})
+        lines += ["", _("and %(count)s more") % {"count": len(proposals) - MAX_LISTED}]
     inbox = http.absolute_url(f"/s/{space.slug}/proposals/")
     place = inbox if inbox.startswith("http") else _("%(path)s of your hub") % {"path": inbox}
-    lines += ["", _("Decide on them at %(place)s") % {"place": place}, _("Nothing is approved automatically.")]
-    return spelled_out("\n".join(lines))
+    lines += ["", _("Review them: %(place)s") % {"place": place}, _("Nothing is approved automatically.")]
+    why = _("You get this mail because you can decide in %(space)s. Its hour is set under Settings, Notifications.")
+    return spelled_out("\n".join([*lines, "", "-- ", why % {"space": space.name}]))
+
+
+def _lines_of(space: Space, proposal: Proposal, names: dict[str, str], *, ends: bool) -> list[str]:
+    change = KIND_SENTENCES[proposal.kind] % {"thing": languages.translated(proposal.thing)}
+    lines = [f"{names.get(proposal.agent_name, proposal.agent_name)} {change}"]
+    codes = sorted({finding["code"] for finding in proposal.findings})
+    if codes:
+        found = _(", ").join(languages.translated(titles.IN_LISTS.get(code, code)) for code in codes)
+        lines.append(_("Found: %(codes)s") % {"codes": found})
+    if ends and proposal.expires_at:
+        moment = date_format(timezone.localtime(proposal.expires_at), _("j M H:i"))
+        lines.append(_("Expires %(moment)s if nobody decides") % {"moment": moment})
+    address = http.absolute_url(f"/s/{space.slug}/proposals/{proposal.number}/")
+    if address.startswith("http"):
+        lines.append(address)
+    return [f"#{proposal.number}  {proposal.title}", *(f"    {line}" for line in lines)]
 
 
 def _expires_by(proposal: Proposal, moment: datetime) -> bool:

@@ -19,7 +19,7 @@ from memoryhub.text.lines import text_of
 
 LARGEST_DIFF = 200_000
 SECONDS_FOR_MANY = 5.0  # of a processor
-TOO_LONG = "Comparing its texts takes too long for a list. Open it by itself."
+TOO_LONG = "Comparing its texts takes too long for a list. Open it on its own page."
 OVER = (Proposal.State.REJECTED, Proposal.State.WITHDRAWN, Proposal.State.EXPIRED, Proposal.State.OUTDATED)
 
 

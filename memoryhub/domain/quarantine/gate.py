@@ -98,7 +98,7 @@ def checked_steps(chosen: Iterable[tuple[str, str]]) -> dict[str, Any]:
                 code="unknown_step",
             )
     if len({code for code, _ in pairs}) != len(pairs):
-        raise Invalid("Each step stands in the gate once.", code="unknown_step")
+        raise Invalid("Each check can be in the gate once.", code="unknown_step")
     return {"steps": [{"code": code, "action": action} for code, action in pairs]}
 
 

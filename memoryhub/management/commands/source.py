@@ -20,7 +20,7 @@ class Command(HubCommand):
         parser.add_argument("action", choices=["add"])
         parser.add_argument("path", metavar="PATH", help="such as /memories/AGENTS.md; it may be missing still")
         parser.add_argument("--space", default="main", metavar="SLUG", help="default: main")
-        parser.add_argument("--agent", metavar="NAME", help="for this agent alone")
+        parser.add_argument("--agent", metavar="NAME", help="only for this agent")
 
     def run(self, **options: Any) -> dict[str, Any]:
         space = spaces.get_by_slug(options["space"])
@@ -36,7 +36,7 @@ class Command(HubCommand):
     def say(self, answer: dict[str, Any]) -> str:
         lines = [f"{answer['path']} is source {len(answer['sources'])} ({answer['status']})."]
         if answer["repeated"]:
-            lines.append("Warning: this path stands in the list twice, so prompts show it twice.")
+            lines.append("Warning: this path is in the list twice, so prompts show it twice.")
         if not answer["mounted"]:
             lines.append("Warning: nothing is mounted there yet, so it stays missing.")
         return "\n".join(lines)

@@ -223,9 +223,8 @@ def test_the_digest_tells_reviewers_what_waits(space, forge, rk):
     assert letter.to == ["rk@example.org"]
     assert "1 proposal waits" in letter.subject
     assert "Call it uno" in letter.body and f"edits {PATH}" in letter.body
-    assert letter.body.endswith(
-        f"Decide on them at /s/{space.slug}/proposals/ of your hub\nNothing is approved automatically."
-    )
+    assert f"\nReview them: /s/{space.slug}/proposals/ of your hub\nNothing is approved automatically.\n" in letter.body
+    assert letter.body.endswith(f"you can decide in {space.name}. Its hour is set under Settings, Notifications.")
     proposals.reject(space, rk, 1, note="no")
     daily_mail.send_daily_mails(
         Job.objects.create(space_id=space.pk, kind=daily_mail.DAILY_MAIL_JOB), lambda done, total: None
@@ -246,9 +245,25 @@ def test_the_digest_says_what_ends_soon_first_what_was_found_and_where_to_decide
         Job.objects.create(space_id=space.pk, kind=daily_mail.DAILY_MAIL_JOB), lambda done, total: None
     )
     lines = mail.outbox[0].body.split("\n")
-    assert f"ChangeRequest {daily_mail.MAX_LISTED}" in lines[2] and "expires " in lines[4]
-    assert "       writes /memories/z.md, found: hidden" in lines and f"       deletes {PATH}" in lines
-    assert f"Decide on them at https://hub.example/s/{space.slug}/proposals/" in lines
+    inbox, name, last = f"https://hub.example/s/{space.slug}/proposals/", forge.name, daily_mail.MAX_LISTED + 1
+    assert lines[2:5] == ["Expiring soon", "", f"#{last}  ChangeRequest {last - 1}"]
+    assert lines[6].startswith("    Expires ") and lines[7] == f"    {inbox}{last}/"
+    attention = lines[lines.index("Needs attention") : lines.index("Routine")]
+    assert f"    {name} writes /memories/z.md" in attention and "    Found: hidden characters" in attention
+    assert f"    {name} deletes {PATH}" in attention and "and 3 more" in lines
+    assert f"Review them: {inbox}" in lines
+
+
+def test_the_digest_is_in_the_language_of_who_reads_it(space, forge, rk):
+    (reviewer,) = (one.person for one in spaces.members(space) if one.person.email)
+    accounts.set_language(reviewer, "zh-hans")
+    proposals.propose(space, forge, kind="write", path="/memories/z.md", content="a\u200bb\n".encode(), reason="Hides")
+    daily_mail.send_daily_mails(
+        Job.objects.create(space_id=space.pk, kind=daily_mail.DAILY_MAIL_JOB), lambda done, total: None
+    )
+    body = mail.outbox[0].body
+    assert "需要关注" in body and "发现：隐藏字符" in body
+    assert "hidden" not in body and "Found" not in body and "Settings" not in body
 
 
 def test_a_refused_address_keeps_the_digest_from_nobody_and_nobody_gets_it_twice(space, forge, rk, monkeypatch):

@@ -269,7 +269,7 @@ class Move(ChangeKind):
 
     wants = "move"
     heading = "The move"
-    without_prompts = _("In no agent's prompt; agents find the file under its new name alone.")
+    without_prompts = _("In no agent's prompt; agents find the file only under its new name.")
     has_text = False
     is_editable = False
 
