@@ -88,6 +88,8 @@ CODES_SHOWN = (
     "%(count)s %(things)s", "Hidden: %(what)s.", "a minute", "%(count)s seconds", "%(count)s minutes",
     "proposal %(number)s", "record %(number)s", "receipt %(number)s", "the space %(name)s", "wrong",
     "viewer", "editor", "reviewer", "owner", "person", "agent", "disk", "hub", "import",
+    "promotion", "template", "insert", "as viewer", "as editor", "as reviewer", "as owner", "corrected", "checked", "a retrieval",
+    "from %(path)s",
     "admits", "holds", "a session", "a promotion", "one revision", "an exact text", "removed secret",
     "disk", "per thread", "of memory", "BOM", "no BOM",
     "one line", "LF and CR LF mixed", "CR LF and LF mixed", "no newline at the end",
