@@ -381,4 +381,4 @@ def test_a_secret_or_nothing_is_no_entry(own, as_role):
 def test_entries_of_a_file_with_a_secret_wait(own, as_role):
     own.write_text(f"# Index\n- key {TOKEN}\n- [Gateway](gw.md)\n")
     page = text_of(get(as_role("editor"), "contexts.memory", path=INDEX))
-    assert TOKEN not in page and "Save entry" not in page and "Take it out there" in page
+    assert TOKEN not in page and "Save entry" not in page and "Remove it there" in page
