@@ -115,7 +115,7 @@ def clean(**environment: str) -> dict[str, str]:
 def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "memoryhub", *arguments],
-        capture_output=True, text=True, cwd=TREE, env=clean(**environment), timeout=60,
+        capture_output=True, text=True, cwd=TREE, env=clean(**environment), timeout=180,
     )  # fmt: skip
 
 

@@ -1,4 +1,5 @@
-"""`python -m tests.bench [--smoke] [name …]`: every measurement, or the named ones; each is a module here with `main(arguments)`.
+"""`python -m tests.bench [--smoke] [name …]`: every measurement but that of growth, or the named ones; each is a module here
+with `main(arguments)`.
 
 Figures are ratios within one run on one machine: absolute numbers of two machines say little about each other. At the
 end stands one table. `--smoke` takes the smallest sizes, to see that everything runs; its figures mean nothing.
@@ -19,10 +20,12 @@ from tests.bench import table
 
 HERE = Path(__file__).parent
 SHORT = ["--seconds", "0.2", "--rounds", "1"]
+APART = {"growth"}  # takes half an hour: measured when it is named
 SMOKE = {
     "calls": SHORT,
     "doors": ["--rounds", "20"],
     "files": [*SHORT, "--files", "1200"],
+    "growth": [*SHORT, "--sizes", "100", "1000", "--others", "10", "--svg", os.devnull],
     "layers": ["--rows", "5000"],
     "memory": ["--calls", "10"],
     "pages": SHORT,
@@ -50,7 +53,7 @@ def main(arguments: list[str]) -> int:
     if unknown := set(options.names) - set(names()):
         parser.error(f"no measurement is named {', '.join(sorted(unknown))}; there is: {', '.join(names())}")
     rows, failed = [], False
-    for name in options.names or names():
+    for name in options.names or sorted(set(names()) - APART):
         print(f"measuring {name} …", flush=True)
         found, code = run(name, SMOKE.get(name, []) if options.smoke else [])
         rows += found or [table.Row(name, "", "", f"ended with {code}", "", False)]

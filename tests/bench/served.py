@@ -45,7 +45,7 @@ def database(place: Path, **environment: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def serving(*, by_granian: bool = False) -> Iterator[tuple[Address, int]]:
+def serving(*, by_granian: bool = False, **environment: str) -> Iterator[tuple[Address, int]]:
     """The address of two workers as `memoryhub up` runs them, or of granian's, and the pid of their parent."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -56,7 +56,7 @@ def serving(*, by_granian: bool = False) -> Iterator[tuple[Address, int]]:
             sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port), "--workers", "2",
             "--blocking-threads", "1", "--log-level", "warning", "--no-ws", "tests.bench.bare:application",
         ]  # fmt: skip
-    server = subprocess.Popen(command)
+    server = subprocess.Popen(command, env={**os.environ, **environment})
     try:
         for _ in range(600):
             time.sleep(0.05)

@@ -134,7 +134,7 @@ def test_a_device_without_its_owner_makes_no_passkey(page, rk, with_authenticato
     session.send("WebAuthn.setUserVerified", {"authenticatorId": device, "isUserVerified": False})
     give_password(page, rk)
     page.get_by_role("button", name="Add a passkey").click()
-    expect(page.get_by_role("alert").filter(has_text="No passkey was made")).to_be_visible()
+    expect(page.get_by_role("alert").filter(has_text="No passkey was created")).to_be_visible()
     assert not Authenticator.objects.exists()
 
 

@@ -5,11 +5,12 @@ import re
 from datetime import timedelta
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone, translation
 from django.utils.formats import date_format
 
-from memoryhub.domain import prompts, spaces
+from memoryhub.domain import activity, prompts, spaces
+from memoryhub.domain.activity import counts_of_space
 from memoryhub.models import HUB, Delivery, File, Proposal, Record, RecordState, Revision, Source, WorkingEntry
 from tests.one_line import one_line
 
@@ -139,3 +140,17 @@ def test_the_agents_that_called_last_come_first(as_role, full):
     type(late).objects.filter(pk=late.pk).update(seen_at=timezone.now())
     shown = [row.agent.slug for row in prompts.agents_called_last(full.space, 3)]
     assert shown == ["zz-late", "aa-0", "aa-1"]
+
+
+def test_a_large_memory_is_not_counted_to_the_end(as_role, full):
+    """Else the number beside its name costs more with each entry; what is beyond the limit is a plus."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO memoryhub_longtermentry (space_id, number, content, scope, revision, state, session_id, reason, metadata, "
+            "checked_by, actor_kind, actor_name, created_at, modified_at) SELECT %s, n, 'x', 'group', 1, 'active', '', '', '{}', '', "
+            "'hub', 'hub', now(), now() FROM generate_series(1, 10003) n",
+            [full.space.pk],
+        )
+    assert counts_of_space(full.space).longterm == 10_000
+    assert activity.figures(full.space).promoted == 10_000
+    assert "10,000+" in one_line(as_role("reviewer").get("/s/books/"))

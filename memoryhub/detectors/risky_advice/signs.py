@@ -8,7 +8,7 @@ from .sign import sign as _sign
 
 ADDRESS = (
     r"(?!\S{1,80}\s+(?:annotation|label|field)s?\b)(?:https?://|wss?://|ftp://|s3://|gs://|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}\.[a-z]{2,}|\b\d{1,3}(?:\.\d{1,3}){3}\b|"
-    r"(?<![\w./@-])(?:[a-z0-9-]{1,40}\.){1,4}(?:com|net|org|io|dev|app|co|ai|xyz|info|site|online|cloud|me|sh(?=/)|example|internal|test|biz|tech|top|ru|cn|cc|to|link|click|live|pro)\b(?!\())"
+    r"(?<![\w./@-])(?!(?:socket|draw)\.io\b)(?:[a-z0-9-]{1,40}\.){1,4}(?:com|net|org|io|dev|app|co|ai|xyz|info|site|online|cloud|me|sh(?=/)|example|internal|test|biz|tech|top|ru|cn|cc|to|link|click|live|pro)\b(?!\())"
 )
 _HAS_ADDRESS = plain(
     r"[:@.](?:(?<=:)//|(?<=@)[\w-]|(?<=\.)(?:\d|com|net|org|io|dev|app|co|ai|xyz|info|site|online|cloud|me|sh|example|internal|test|biz|tech|top|ru|cn|cc|to|link|click|live|pro))"
@@ -16,7 +16,7 @@ _HAS_ADDRESS = plain(
 _HAS_SWITCH = plain(
     r"[-vrschunpg](?:(?<=-)-|(?<=v)erify|(?<=r)eject|(?<=s)(?:trict|etenf|pctl|et-exec|kip_)|(?<=c)(?:hmod|url)|(?<=h)usky|(?<=u)fw|(?<=n)opass)"
 )
-HOME = r"(?:https?://)?(?:localhost|127\.|0\.0\.0\.0|\[::1\]|(?:www\.)?example\.(?:com|org|net)\b)"
+HOME = r"(?:https?://)?(?:localhost|127\.|0\.0\.0\.0|\[::1\]|(?:(?:www|proxy|auth|sso|idp|login)\.)?example\.(?:com|org|net)\b)"
 AWAY = rf"(?!{HOME})https?://(?!\$|<|\{{|your|api\.example)"
 _BODY = r"(?:(?:-d|--data[\w-]*|-f|--form|-t|--upload-file|--post-file|--body-file)[\s=]+\S{0,60}?(?:@|\$\(|`)|-t\s+[\w./~]|\$\(\s?(?:cat|env|printenv|base64|tar|history|hostname)\b|<\s?[\w./~]+\.\w|--post-file)"
 _DATA = (
@@ -70,7 +70,7 @@ SIGNS: tuple[Sign, ...] = (
           "it sends data or traffic to an address"),
     _sign("loosens", f"^{_LOOSENS} / {_CHECKS}", rf"\b{_LOOSEN}\s+(?:(?:the|all|any|every|this|our|its|your|both|these|strict|extra|usual|second|additional|manual|human|full)\s+){{0,3}}{_CHECK}\b",
           "it loosens a check", is_order=True, is_weak=True),
-    _sign("loosens", "verify no insecure skip ssl tls strict allow force noverify unsafe dangerous privil chmod disable trust permit bypass ignore", r"(?:--no-verify\b|--insecure(?![\w-])|--no-check-certificate\b|--skip-(?:verify|hooks?|signature)\b|--disable-(?:web-security|host-check|security|verif\w+|auth)\b|--privileged\b|--dangerously-[\w-]+|--trusted-host\b|--nogpgcheck\b|--force-yes\b|--ignore-scripts=false|--yolo\b|--cap-add[= ]all\b|\bverify\s?=\s?(?:false|0)\b|\brejectunauthorized\s?:\s?false\b|insecureskipverify\s?[:=]\s?true|node_tls_reject_unauthorized\s?=\s?['\"]?0|pythonhttpsverify\s?=\s?0|sslverify\s?=?\s?false|stricthostkeychecking[\s=]+no\b|git_ssl_no_verify|\bchmod\s+(?:-r\s+)?(?:777|a\+rwx|o\+w)\b|\bcurl\s+(?:-\w+\s+){0,3}-\w{0,4}k\w{0,4}\b|setenforce\s+0|ufw\s+disable|spctl\s+--master-disable|set-executionpolicy\s+(?:bypass|unrestricted)(?!\s+-scope\s+process)|nopasswd:\s?all|husky=0|skip_(?!full_coverage)\w*(?:check|verify|scan|auth)\w*=(?:1|true))",
+    _sign("loosens", "verify no insecure skip ssl tls strict allow force noverify unsafe dangerous privil chmod disable trust permit bypass ignore", r"(?:--no-verify\b|--insecure(?![\w-])|--no-check-certificate\b|--skip-(?:verify|hooks?|signature)\b|--disable-(?:web-security|host-check|security|verif\w+|auth)\b|--privileged\b|--dangerously-[\w-]+|--trusted-host\b|--nogpgcheck\b|--force-yes\b|--ignore-scripts=false|--yolo\b|--cap-add[= ]all\b|\bverify\s?=\s?(?:false|0)\b|\brejectunauthorized\s?:\s?false\b|insecureskipverify\s?[:=]\s?true|node_tls_reject_unauthorized\s?=\s?['\"]?0|pythonhttpsverify\s?=\s?0|sslverify\s?=?\s?false|stricthostkeychecking[\s=]+no\b|git_ssl_no_verify|\bchmod\s+(?:-r\s+)?(?:777|a\+rwx|o\+w)\b|\bcurl\s+(?:-\w+\s+){0,3}-\w{0,4}k\w{0,4}\b|setenforce\s+0|ufw\s+disable|spctl\s+--master-disable|set-executionpolicy\s+(?:bypass|unrestricted)(?!\s+-scope\s+process)|nopasswd:\s?all|husky=0|skip_(?!full_coverage|update|version)\w*(?:check|verify|scan|auth)\w*=(?:1|true))",
           "it loosens a check", needs=_HAS_SWITCH, is_weak=True),
     _sign("loosens", "accept approve auto deploy fine grant merge ok okay pay refund release safe transfer trust ^ approve approv accept merge grant trust pay refund transfer release deploy auto always safe fine okay / auto automat without directly immediat always straight right once any every everyone all", r"\b(?:auto-?(?:approve|accept)\s+(?:all|any|every|them|it|these|requests?|changes?)|(?:approve|accept|merge|grant|trust|pay|refund|transfer|release|deploy)\s+(?:\w+\s+){0,5}?(?:without\s+(?:asking|review|approval|checking|verification|a\s+second|waiting|the\s+usual)|right\s+away|unconditionally|no\s+matter)|(?:safe|fine|ok|okay)\s+to\s+(?:approve\s+without|(?:skip|ignore|bypass|disable)\s+(?:\w+\s+){0,3}?(?:checks?|warnings?|alerts?|approvals?|reviews?|verification|validation|prompts?|tests?|scans?|hooks?|confirmations?)))",
           "it loosens a check"),

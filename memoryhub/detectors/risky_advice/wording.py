@@ -32,6 +32,8 @@ _TOKEN = plain(rf"{_LINK}|{_WORDS}")
 _TOKEN_OR_MAIL = plain(rf"{_LINK}|[\w.+-]{{1,64}}@[\w-]{{1,64}}\.[\w.-]{{2,64}}|{_WORDS}")
 """Slower: asked only of texts with an @."""
 _HERE = ("localhost", "127.", "0.", "[::1]", "host.docker.internal")
+_NOBODY = ("@example.com", "@example.org", "@example.net")
+"""Addresses of documentation, which nobody can have."""
 _ENDS = frozenset(".!?\n")
 
 
@@ -75,7 +77,7 @@ def _read(token: str) -> str:
     if "://" in token:
         return "<here>" if token.partition("://")[2].startswith(_HERE) else "<url>"
     if "@" in token:
-        return "<mail>"
+        return "<nobody>" if token.endswith(_NOBODY) else "<mail>"
     return "<num>" if token[0].isdigit() else token
 
 

@@ -101,6 +101,7 @@ def random_keys(text: str, words: str) -> Iterator[Hit]:
             continue
         before = _NAME_BEFORE.search(lower, max(0, at - 24), at)
         match = _GIVEN.match(text, at + 3) if at >= done and lower[at + 3 : at + 5] != "bo" else None
+        is_id = lower.startswith(("id", "_id", "-id"), at + 3)
         if not match or not before or before[1] in _NO_SECRETS or match["sep"] not in (":", "=", "=>", ":="):
             continue
         value = match["value"].rstrip(".,;:)]}*\\").partition("&")[0]
@@ -108,6 +109,7 @@ def random_keys(text: str, words: str) -> Iterator[Hit]:
         line = text.rfind("\n", max(0, at - 200), at) + 1
         if (
             (before[1] or len(value) >= 24)
+            and not (is_id and is_uuid(value))
             and _is_random_key(text, match, value)
             and not _HASHES.search(text, max(line, at - 60), at)
         ):
@@ -151,6 +153,8 @@ def _given_without_sign(text: str, at: int, name: str) -> Iterator[Hit]:
     """`password hunter2!`: nothing but a blank between a name and its value."""
     if not name.startswith(("pass", "pwd", "bearer", "pin")) or not (match := _BARE.match(text, at)):
         return
+    if match["value"].endswith(("...", "…")):
+        return  # cut short: a form is shown
     value = match["value"].rstrip(".,;:)]*\\!?")
     may_be_password = name != "pass" and not name.startswith(("bearer", "pin"))
     is_password_like = may_be_password and mixes_signs(value) and not HYPHENED.match(value)

@@ -25,7 +25,7 @@ PLACEHOLDER_IN_KEY = bounded(
 )
 """What stands for a key in its own place: `sk-your-key-here`, `ghp_xxxx`."""
 _ALGORITHMS = linear(
-    r"^(?:sha|md|cl|aes|hs|rs|es|ps|ed|p|x|argon|bcrypt|scrypt|oauth|base|utf|uuid|pbkdf|rfc|int|uint|float|pkcs|ipv|http|v|s|k|ec|node|py(?:thon)?|"
+    r"^(?:sha|md|cl|aes|hs|rs|es|ps|ed|p|x|argon|x?salsa|x?chacha|poly|curve|blake|secp|bcrypt|scrypt|oauth|base|utf|uuid|pbkdf|rfc|int|uint|float|pkcs|ipv|http|v|s|k|ec|node|py(?:thon)?|"
     r"part|step|phase|level|type|item|user|option|min|max|len|length|size|line|page|bearer|basic)[-_]?\d[\w.-]{0,16}$",
     "i",
 )
@@ -55,7 +55,7 @@ KEY_OF_DIGITS = bounded(r"(?!(\d)\1+$)\d{14,40}$")
 _WORDS_AND_NUMBER = linear(r"[a-z]{2,12}(?:[-_][a-z]{2,12}){0,8}[-_]?\d{0,5}$")
 _SECRET_WORD = linear(r"(?:^|[-_])(?:pass(?:word|wd)?|secret|token|key)(?:[-_]|\d|$)")
 """Words and a number, one of them what it is: `valid-token-123`."""
-_PART = linear(r"(?:[A-Z]?[a-z]+(?:[A-Z][a-z]+)*|[A-Z]+)\d{0,2}$|\d{1,3}$")
+_PART = linear(r"(?:[A-Z]?[a-z]+(?:[A-Z][a-z]+)*|[A-Z]+)\d{0,2}$|[a-z]\d{3}$|\d{1,3}$")
 _SERIES = linear(r"abc_?123|123_?abc|abcdef|1a2b3c|a1b2c3|def_?456|xyz_?789|12345678|deadbeef", "i")
 """Series that stand in the keys of examples; a long key may hold one by chance."""
 _HEX = linear(r"^[0-9a-fA-F]{24,128}$")
@@ -164,7 +164,7 @@ def is_key(value: str, quoted: bool) -> bool:
     if len(value) < 8 or _is_placeholder(value) or (WORDS.match(value) and not value.isalpha()):
         return False
     digits, letters = sum(map(str.isdigit, value)), sum(map(str.isalpha, value))
-    if not letters or _is_name(value):
+    if not letters or _is_name(value) or (value.islower() and value.count("/") > 1 and _PATH.match(value)):
         return False
     if _is_random_letters(value, digits):
         return True
@@ -248,7 +248,7 @@ def looks_random(value: str) -> bool:
         return digits >= 4 and digits < len(value) and _entropy(value) >= 2.8
     if _UUID.match(value) or value.startswith("0x") or any(one.match(value) for one in (_PATH, _NUMBER, _SCALE)):
         return False
-    if any(word in value for word in ("--", "__", "/-", "./")) or value.count("/") > 3:
+    if any(word in value for word in ("--", "__", "/-", "./", "..")) or value.count("/") > 3:
         return False
     longest = max(map(len, _KINDS_OF_SIGN.findall(value)), default=0)
     return digits >= 2 and _entropy(value) >= 3.3 and _switch_rate(value) >= 0.28 and longest <= 8

@@ -19,7 +19,8 @@ SELECT
      SELECT 1 FROM "quarantine"."state" WHERE space_id = %(space)s AND state = 'held' AND is_newest LIMIT %(max)s) h),
   (SELECT count(*) FROM memoryhub_workingentry
      WHERE space_id = %(space)s AND removed_at IS NULL AND (is_pinned OR expires_at > now())),
-  (SELECT count(*) FROM memoryhub_longtermentry WHERE space_id = %(space)s AND state <> 'retired'),
+  (SELECT count(*) FROM (
+     SELECT 1 FROM memoryhub_longtermentry WHERE space_id = %(space)s AND state <> 'retired' LIMIT %(max)s) l),
   (SELECT count(*) FROM memoryhub_agent WHERE space_id = %(space)s),
   (SELECT count(*) FROM memoryhub_proposal WHERE space_id = %(space)s AND state IN ('pending', 'outdated')),
   (SELECT count(*) FROM memoryhub_membership WHERE space_id = %(space)s)
@@ -43,7 +44,7 @@ class Counts:
 
 
 def counts_of_space(space: Space) -> Counts:
-    """The counts of a space; records are counted up to a limit."""
+    """The counts of a space; records and long-term entries are counted up to a limit."""
     with connection.cursor() as cursor:
         cursor.execute(SQL, {"space": space.pk, "max": MAX_COUNTED})
         return Counts(*cursor.fetchone())

@@ -38,7 +38,9 @@ SELECT
   (SELECT count(*) FROM "quarantine"."state" WHERE space_id = %(space)s AND is_newest AND state = 'held'),
   (SELECT count(*) FROM memoryhub_workingentry WHERE space_id = %(space)s AND NOT is_pinned
      AND expires_at > %(now)s AND expires_at < %(soon)s),
-  (SELECT count(*) FROM memoryhub_longtermentry WHERE space_id = %(space)s AND created_at >= %(today)s),
+  (SELECT count(*) FROM (
+     SELECT created_at FROM memoryhub_longtermentry WHERE space_id = %(space)s ORDER BY number DESC LIMIT %(max)s
+   ) e WHERE created_at >= %(today)s),
   (SELECT count(*) FROM memoryhub_longtermentry WHERE space_id = %(space)s AND state = 'active' AND review_by <= %(day)s),
   (SELECT count(*) FROM memoryhub_proposal WHERE space_id = %(space)s AND state IN ('pending', 'outdated') AND kind <> 'promotion'),
   (SELECT count(*) FROM memoryhub_proposal WHERE space_id = %(space)s AND state IN ('pending', 'outdated') AND kind = 'promotion'),
@@ -52,7 +54,7 @@ SELECT reason, count(*) FROM (
     SELECT reason FROM "quarantine"."state" WHERE space_id = %s AND is_newest AND state = 'held' ORDER BY record_id DESC LIMIT %s
 ) held GROUP BY reason ORDER BY count(*) DESC, reason
 """
-MAX_COUNTED = 10_000  # records of a day; beyond this they are not counted exactly
+MAX_COUNTED = 10_000  # records of a day, and the newest entries; beyond this they are not counted exactly
 
 
 @dataclass(frozen=True)
