@@ -44,7 +44,6 @@ ACTOR_GLYPHS = {"person": "person", "agent": "agent", "disk": "disk", "hub": "ov
 
 register.simple_tag(static_files.group_styles)
 register.filter("translated", languages.translated)
-register.filter("offered", languages.offered)
 
 
 @register.simple_tag

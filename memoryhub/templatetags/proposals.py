@@ -23,6 +23,7 @@ from memoryhub.templatetags.files import leads_to
 from memoryhub.templatetags.hub import ago, join_html, join_words, plural
 
 register = template.Library()
+register.filter("offered", offered)
 STATE_GLYPHS = {
     "pending": "clock", "approved": "check", "outdated": "clock", "expired": "clock", "changes_requested": "retry",
 }  # fmt: skip
