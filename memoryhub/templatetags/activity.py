@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django import template
@@ -10,9 +11,11 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from memoryhub.languages import translated
+from memoryhub.templatetags.agent_names import agent_title
 from memoryhub.templatetags.hub import actor_glyph, actor_name, clock
 
 register = template.Library()
+ASKED_BY = re.compile(r"(?<= by )[\w-]+(?=$|, )")  # whose proposal was decided: rows store the short name of an agent
 
 
 @register.simple_tag(takes_context=True)
@@ -42,7 +45,8 @@ def ending(line: Any) -> str:
         return f"{_(': ')}“{translated(line.adds[3:-1])}”"
     if line.adds.startswith(": "):
         return _(": ") + translated(line.adds.removeprefix(": "))
-    return translated(line.adds) if line.ending == line.adds else f" {translated(line.adds)}"
+    adds = translated(ASKED_BY.sub(lambda found: str(agent_title(found[0])), line.adds))
+    return adds if line.ending == line.adds else f" {adds}"
 
 
 def _thing_link(context: dict[str, Any], line: Any) -> str:

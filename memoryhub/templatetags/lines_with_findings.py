@@ -14,6 +14,7 @@ from django.utils.translation import ngettext
 
 from memoryhub import languages
 from memoryhub.detectors import Finding
+from memoryhub.templatetags.agent_names import agent_title
 from memoryhub.templatetags.hidden_characters import UNSEEN_CHARACTER, escape_with_labels, line_html, marked_line_html
 
 register = template.Library()
@@ -28,6 +29,7 @@ FINDING_NAMES = {
 KIND_AT_START = re.compile(r"\A(?:[A-Z][a-z]+|Look closely|Needs attention)(?: in line \d+)?: ")
 
 KIND_TRANSLATED = re.compile(r"\A[^：:“]{1,40}(?:：|: )")
+LOGGED_BY = re.compile(r"(?<=working memory \()[\w-]+(?=\))")  # a detector knows the short name of an agent
 
 MAX_LINE_CHARS = 20_000  # of a line, more is drawn on request only
 MAX_UNSEEN_CHARS = 500  # each of them becomes a label of its own
@@ -120,6 +122,7 @@ def finding_rows(findings: Sequence[Finding], columns: int = 4) -> str:
 @register.filter
 def without_kind(message: str) -> str:
     """The message of a detector without its kind, which is said beside it, in the language of the page."""
+    message = LOGGED_BY.sub(lambda found: str(agent_title(found[0])), message)
     rest, said = KIND_AT_START.sub("", message), languages.translated(message)
     # The catalogue has whole sentences; in another language the kind ends with its own colon.
     said = KIND_TRANSLATED.sub("", said) if said != message and rest != message else languages.translated(rest)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
@@ -20,7 +20,7 @@ from memoryhub.domain.proposals import kind_of
 from memoryhub.languages import translated
 from memoryhub.templatetags.agent_names import agent_title
 from memoryhub.templatetags.files import leads_to
-from memoryhub.templatetags.hub import ago, join_html, join_words, plural
+from memoryhub.templatetags.hub import ago, join_html, join_words, names, plural
 
 register = template.Library()
 STATE_GLYPHS = {
@@ -147,8 +147,10 @@ def asked_words(context: dict[str, Any], proposal: Any, found: Any, is_open: boo
 
 
 @register.simple_tag
-def effect(review: Any) -> SafeString:
-    """Which agents get the change and when; if no prompt has it, who can find it."""
+def effect(review: Any, loading: Sequence[str] = ()) -> SafeString:
+    """Which agents get the change and when; if no prompt has it, which coding agents load the file, or who can find it."""
+    if loading and not review.agents:
+        return format_html(_("Loaded by {agents} when they start next."), agents=names(loading, 4))
     if not review.agents:
         return mark_safe(translated(review.kind.without_prompts))  # noqa: S308  our own words
     words = _("Seen by {agents} from their <b>next thread</b> on.")

@@ -19,6 +19,7 @@ from memoryhub.domain import files, longterm, prompts, proposals, retrieval, spa
 from memoryhub.domain.accounts import may
 from memoryhub.models import Agent, LongtermEntry, Mount, Proposal, WorkingEntry
 from memoryhub.templatetags.agent_names import agent_title
+from memoryhub.templatetags.proposals import proposal_state
 
 MOST = 6  # rows of a group
 MAX_LOOKED_AT = 2000  # of the newest proposals and entries
@@ -129,7 +130,7 @@ def agent_options(request: HttpRequest, typed: Typed) -> list[Option]:
 
 def proposal_option(request: HttpRequest, one: Proposal, typed: Typed) -> Option:
     note = _("#%(number)s by %(agent)s, %(state)s") % {
-        "number": one.number, "agent": agent_title(one.agent_name), "state": one.get_state_display().lower(),
+        "number": one.number, "agent": agent_title(one.agent_name), "state": proposal_state(one).lower(),
     }  # fmt: skip
     url = address(request, "proposals.detail", one.number)
     return Option(one.title, url, _("Proposal"), "proposal", note, "", typed.text.lstrip("#") == str(one.number))

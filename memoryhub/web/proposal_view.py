@@ -9,9 +9,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from memoryhub.detectors import titles
-from memoryhub.domain import proposals
+from memoryhub.domain import contexts, files, proposals
 from memoryhub.languages import translated
-from memoryhub.models import Proposal, Record
+from memoryhub.models import Proposal, Record, Space
 
 DECIDED = {
     "approved": gettext_lazy("approved"), "rejected": gettext_lazy("rejected"), "withdrawn": gettext_lazy("withdrawn"),
@@ -77,3 +77,10 @@ def decided_words(verb: str, numbers: list[int]) -> str:
         ),
     }  # fmt: skip
     return words[verb] % {"n": many, "numbers": ", ".join(map(str, numbers))}
+
+
+def loading(space: Space, review: proposals.Review) -> tuple[str, ...]:
+    """The coding agents that load the file of a proposal that waits."""
+    waits = review.is_open and review.kind.has_file
+    mount = files.mount_at(space, review.proposal.path) if waits else None
+    return contexts.mount_readers(space, mount).names(review.proposal.path) if mount else ()

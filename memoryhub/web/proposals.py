@@ -20,7 +20,7 @@ from memoryhub.web.access import post_only, space_page
 from memoryhub.web.files import prompt_address
 from memoryhub.web.helpers import neighbour_choices, parse_date
 from memoryhub.web.notices import done, refused
-from memoryhub.web.proposal_view import decided_words, promoted_record, timeline
+from memoryhub.web.proposal_view import decided_words, loading, promoted_record, timeline
 
 UNREVIEWED_SHOWN = 20
 OPENS_NEXT = "opens_next_proposal"
@@ -90,7 +90,7 @@ def show(
         "quick_reasons": proposals.QUICK_REASONS, "may_decide": may(request.role, "decide"), "everything": everything,
         "is_own": proposals.is_own(proposal, request.actor), "opens_next": opens_next(request),
         "approved_by_me": any(one["id"] == request.actor.id for one in proposal.approvals),
-        "said_as": promoted_record(proposal), "talk": timeline(proposal, review),
+        "said_as": promoted_record(proposal), "loading": loading(request.space, review), "talk": timeline(proposal, review),
     }  # fmt: skip
     return render(request, "proposals/detail.html", context, status=error.status if error else 200)
 

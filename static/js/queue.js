@@ -38,6 +38,20 @@
     says.textContent = `${says.dataset.word} ${list.querySelectorAll("[name=pick]:checked").length}`;
   });
 
+  // ---- the next record beside the list, as a click on its row: what is ticked stays. At the end of the list it is a link. ----
+  document.addEventListener("click", (event) => {
+    const step = event.target.closest("#record a:is([data-key=j], [data-key=k])");
+    if (!step || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const rows = [...document.querySelectorAll(".q-rows [data-record]")];
+    const at = rows.indexOf(current());
+    const next = at < 0 ? null : rows[at + (step.dataset.key === "j" ? 1 : -1)];
+    if (!next?.checkVisibility()) return;
+    event.preventDefault();
+    rows[at].removeAttribute("aria-current");
+    next.setAttribute("aria-current", "true"); // the next key counts from here
+    next.querySelector("[data-open]").click();
+  });
+
   // ---- the row of the record that is shown, also where only the record was renewed ----
   function follow() {
     const shown = document.querySelector("#record")?.dataset.shown;

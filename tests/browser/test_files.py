@@ -8,7 +8,7 @@ import zipfile
 import pytest
 from playwright.sync_api import expect
 
-from memoryhub.domain import accounts, files, spaces
+from memoryhub.domain import accounts, files, prompts, spaces
 from memoryhub.domain.files import line_authors, zip
 from memoryhub.domain.jobs import queue
 from memoryhub.models import HUB, Actor
@@ -52,6 +52,46 @@ def test_from_the_tree_to_the_file_to_a_save_on_disk(root, sign_in_as):
     page.keyboard.press("Control+s")
     expect(page.get_by_text("Saved as revision 2.")).to_be_visible()
     assert (root / "AGENTS.md").read_bytes() == b"# Title\r\n\r\n- one\r\n- two\r\n- three\r\n"
+
+
+def test_a_save_is_taken_back_in_its_notice(root, space, sign_in_as):
+    page = sign_in_as("editor")
+    for text in ("# Title\n\n- mine\n- two\n", "# Title\n\n- mine again\n- two\n"):
+        page.goto(f"{HERE}?view=edit")
+        page.locator("#text").fill(text)
+        page.locator("#save").click()
+        undo = page.locator("#notices").get_by_role("button", name="Undo")
+        expect(undo).to_be_visible()
+    ops = Actor.of_person(accounts.create_person(HUB, "ops"), "editor")
+    files.write(space, ops, PATH, b"# Title\r\n\r\n- mine again\r\n- two by ops\r\n")
+    undo.click()
+    expect(page.get_by_text("changed by both of you").or_(page.get_by_role("alert"))).to_be_visible()
+    assert (root / "AGENTS.md").read_bytes() == b"# Title\r\n\r\n- mine again\r\n- two by ops\r\n"
+    page.goto(f"{HERE}?view=edit")
+    page.locator("#text").fill("# Other\n\n- mine again\n- two by ops\n")
+    page.locator("#save").click()
+    page.locator("#notices").get_by_role("button", name="Undo").click()
+    expect(page.locator(".md h1")).to_have_text("Title")
+    assert (root / "AGENTS.md").read_bytes() == b"# Title\r\n\r\n- mine again\r\n- two by ops\r\n"
+
+
+def test_chips_filter_a_folder(root, space, sign_in_as):
+    forge = prompts.create_agent(space, HUB, "forge")
+    prompts.add_source(space, HUB, PATH)
+    files.read(space, PATH)  # what is new on disk is taken in
+    for name in ("notes/a.md", "notes/b.md"):
+        files.write(space, HUB, f"/memories/{name}", b"x\n")
+    files.submit(space, Actor.of_agent(forge), files.ChangeRequest("write", "/memories/notes/b.md", content=b"y\n"))
+    page = sign_in_as("viewer")
+    page.goto("/s/ledger/files/memories/")
+    for chip, shown in (
+        ("Read by an agent 1", ["AGENTS.md"]),
+        ("Waiting 1", ["notes/b.md"]),
+        ("All 3", ["notes", "AGENTS.md", "hub-guidelines.md", "hub-positioning.md"]),
+    ):
+        page.locator(".chips").get_by_role("link", name=chip).click()
+        expect(page.locator(".chip[aria-current]")).to_have_text(chip)
+        expect(page.locator("tbody tr td:first-child .clip")).to_have_text(shown)
 
 
 def test_two_editors_see_each_other_and_both_versions(root, space, sign_in_as):

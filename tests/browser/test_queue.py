@@ -103,6 +103,21 @@ def test_several_are_summed_up_before_they_are_decided(space, held, sign_in_as):
     expect(page.locator("#notices")).to_contain_text("2 records are as before")
 
 
+def test_what_is_ticked_stays_ticked_while_one_moves_by_keys(space, held, sign_in_as):
+    page = sign_in_as("editor")
+    page.goto(f"/s/{space.slug}/quarantine/")
+    for key in "xjjx":
+        page.keyboard.press(key)
+    expect(page.locator("#rh")).to_have_text(f"Record {held[0]}")
+    expect(page).to_have_url(re.compile(f"/quarantine/{held[0]}/"))
+    expect(page.get_by_text("Selected: 2")).to_be_visible()
+    ticked = page.locator("input[name=pick]:checked")
+    assert [one.get_attribute("value") for one in ticked.all()] == [str(held[2]), str(held[0])]
+    page.keyboard.press("k")
+    expect(page.locator("#rh")).to_have_text(f"Record {held[1]}")
+    expect(page.locator("[data-record][aria-current]")).to_have_attribute("data-record", str(held[1]))
+
+
 def test_a_session_is_decided_from_its_menu(space, held, sign_in_as):
     page = sign_in_as("editor")
     page.goto(f"/s/{space.slug}/quarantine/")

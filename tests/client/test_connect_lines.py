@@ -291,6 +291,7 @@ def test_curl(connected, with_frameworks):
     made = connected("other")
     told = with_frameworks(f"{made.blocks['other-token']}\n{made.blocks['other-curl']}")
     assert "Refunds need a second person." in told and '"state": "admitted"' in told
+    assert '"status": "pending"' in told
 
 
 def test_typescript(connected, with_frameworks):

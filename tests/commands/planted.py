@@ -22,9 +22,12 @@ HARMLESS = (
     "The token is read from `API_TOKEN`; never paste one, `API_TOKEN=your-token-here` is the example.",
     "Version pinned at 3f786850e387550fdab836ed7e6dc881de23001b in the lock file.", "Use `git rebase -i` and `docker compose up`.",
     "Routes look like `/api/v1/orders`, packages like `@scope/name`.", "Globs such as `src/**/*.py` are fine.",
+    "The shared rules are in `../handbook/rules/style.md`.", "Local settings live in `src/local_settings.py` and `docs/.env.test`.",
+    "`docs/old.md` does not exist any more.", "`src/certificate.pem` is gitignored.", "Name pages like `docs/your-page.md`.",
     "Deploys: `make deploy ENV=prod` is not for agents.", "An order has an id such as 5f0c2c5e-8d7e-4b0a-9a57-0c1de0a1f7b2.",
 )  # fmt: skip
-FENCE = "```sh\ngit clone git@example.org:shop/shop.git\npip install -r requirements.txt\n```"
+FENCE = "```sh\ngit clone git@example.org:shop/shop.git\npip install -r requirements.txt\ncd tools/site\nnpm run preview\nmake preview\n```"
+TABLE = "## Where settings of each package of this product are\n\n| Option | Type | Default | What it means there |\n|---|---|---|---|\n"
 KINDS = ("secret", "hidden", "dead_path", "missing_command", "missing_import", "not_read", "cut", "repeated", "contradiction")  # fmt: skip
 
 
@@ -34,6 +37,7 @@ class Project:
 
     files: dict[str, str]
     planted: set[Found] = field(default_factory=set)
+    links: dict[str, str] = field(default_factory=dict)
 
     def append(self, path: str, line: str) -> int:
         """Adds a line at the end of a file, and answers its number."""
@@ -50,6 +54,10 @@ def project(seed: int) -> Project:
         {"src/app.py": "", "docs/guide.md": "# Guide\n", "Makefile": "test: src\n\tpytest\ndeploy:\n\ttrue\n"}
     )
     found.files["package.json"] = '{"scripts": {"build": "vite build", "lint": "eslint ."}}'
+    found.files |= {
+        ".gitignore": "/src/local_*.py\n*.log\n",
+        "docs/handlers/context.md": "# Context\n\n`src/gone.py`\n",
+    }
     harmless = rng.sample(HARMLESS, len(HARMLESS))
     for part in ["", *rng.sample(["web", "api", "jobs", "libs/core"], rng.randint(0, 3))]:
         head = f"{part}/" if part else ""
@@ -59,6 +67,13 @@ def project(seed: int) -> Project:
             found.files[f"{head}GEMINI.md"] = "@./AGENTS.md\n"
         if part:
             found.files[f"{head}src/main.py"] = ""
+    for part in (
+        ("linked", "parts/linked", "other") if rng.random() < 0.5 else ()
+    ):  # one text under two names, and a table
+        text = _text(rng, part, [harmless.pop()]).removeprefix("\ufeff")
+        found.files[f"{part}/AGENTS.md"] = f"<!-- {part} -->\n{text}\n{TABLE}| {part} | text | none | {part} |\n"
+        found.files[f"{part}/package.json"] = '{"scripts": {"seed": "node seed.js"}}'
+        found.links[f"{part}/CLAUDE.md"] = "AGENTS.md"
     return found
 
 
@@ -77,6 +92,8 @@ def _text(rng: random.Random, name: str, harmless: list[str]) -> str:
 def plant(found: Project, kind: str, rng: random.Random) -> None:
     """Puts one fault of a kind into the project, where it does not stand in the way of others."""
     parts = sorted(path.removesuffix("AGENTS.md") for path in found.files if path.endswith("AGENTS.md"))
+    if kind == "missing_import":
+        parts = [part for part in parts if f"{part}CLAUDE.md" in found.files]
     head = rng.choice(parts)
     path = f"{head}AGENTS.md"
     lines = {

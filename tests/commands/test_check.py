@@ -39,8 +39,9 @@ PLANTED = {
 }
 
 
-def written(root, files):
-    trees.build(trees.Case("one", {f"p/{name}": text for name, text in files.items()}, "p", {}, "p"), root.resolve())
+def written(root, files, links=None):
+    links = {f"p/{name}": target for name, target in (links or {}).items()}
+    trees.build(trees.Case("one", {f"p/{name}": text for name, text in files.items()}, "p", links, "p"), root.resolve())
     return str(root.resolve() / "p")
 
 
@@ -73,6 +74,47 @@ def test_other_peoples_projects_are_not_entered(tmp_path):
     assert coding_agents.check_folder(written(tmp_path, SOUND | files)) == []
 
 
+def test_one_text_under_two_names_has_its_faults_once(tmp_path):
+    text = "<!-- for all -->\n\n- See `src/gone.py`.\n- Token: ghp_0123456789abcdefghijABCDEFGHIJ012345\n"
+    files = {name: said for name, said in SOUND.items() if name != "web/CLAUDE.md"} | {"web/AGENTS.md": text}
+    folder = written(tmp_path, files, {"web/CLAUDE.md": "AGENTS.md"})
+    found = [(one.code, os.path.relpath(one.path, folder)) for one in coding_agents.check_folder(folder)]
+    assert found == [("dead_path", "web/AGENTS.md"), ("secret", "web/AGENTS.md")]
+
+
+@pytest.mark.parametrize(("line", "more", "codes"), [
+    ("`src/made/local.py`", {".gitignore": "src/made/\n"}, []), ("`src/made/local.py`", {".gitignore": "*.log\n"}, ["dead_path"]),
+    ("`src/made/local.py`", {".gitignore": "*.py\n!local.py\n"}, ["dead_path"]), ("`../elsewhere/rules/x.md`", {}, []),
+    ("`../src/gone.py`", {}, ["dead_path"]), ("`parts/gone.js`", {}, ["dead_path"]), ("`src/app.py`", {}, []), ("`docs/.env.x`", {}, []),
+    ("`src/gone.py` is untracked", {}, []), ("`src/gone.py` was deleted", {}, []), ("Read `src/missing.py`", {}, ["dead_path"]),
+    ("See `docs/removed.md`, `src/example.py`", {}, ["dead_path"] * 2), ("`docs/your-page.md`", {}, []),
+    ("`npm run build`", {}, []), ("`npm run start`", {}, ["missing_command"]),
+    ("`npm run build`", {"web/package.json": '{"scripts": {"dev": "vite"}}'}, []),
+    ("`npm run start`", {"web/parts/package.json": '{"scripts": {"start": "vite"}}'}, []),
+    ("`npm run start`", {"pnpm-workspace.yaml": "packages: []\n"}, []),
+    ("```\ncd parts\nmake gone\n```", {}, []), ("```\nmake gone\n```", {}, ["missing_command"]),
+])  # fmt: skip
+def test_what_a_line_names_is_looked_for_where_it_may_be(tmp_path, line, more, codes):
+    folder = written(tmp_path, SOUND | {"web/AGENTS.md": f"- {line}\n" if "\n" not in line else f"{line}\n"} | more)
+    assert [one.code for one in coding_agents.check_folder(folder)] == codes
+
+
+@pytest.mark.parametrize(("line", "count"), [
+    (f"- {LONG}", 1), (f"**{LONG}**", 1), (f"## {LONG}", 0), (f"| {LONG} | x |", 0), (f"<!-- {LONG} -->", 0), (f"```\n{LONG}\n```", 0),
+    (f"- [{LONG}](web/AGENTS.md)", 0), (f"`{LONG}`", 0), ("-" * 60, 0),
+])  # fmt: skip
+def test_only_rules_are_repeated(tmp_path, line, count):
+    folder = written(tmp_path, SOUND | dict.fromkeys(("web/AGENTS.md", "GEMINI.md", "src/GEMINI.md"), f"{line}\n"))
+    assert [one.code for one in coding_agents.check_folder(folder)] == ["repeated"] * count
+
+
+def test_a_page_of_documentation_is_no_memory(tmp_path):
+    folder = written(
+        tmp_path, SOUND | {"docs/context.md": "- `src/gone.py`\n", "web/CONTEXT.md": "# Words of this part\n"}
+    )
+    assert coding_agents.check_folder(folder) == []
+
+
 def command(*arguments):
     return subprocess.run([sys.executable, "-m", "memoryhub", "check", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True,
                           env={"PATH": os.environ["PATH"]})  # fmt: skip
@@ -99,7 +141,7 @@ def test_each_planted_fault_and_nothing_else_in_two_hundred_projects(tmp_path):
     for seed in range(200):
         project = planted.planted_project(seed)
         kinds += [code for code, _path, _line in project.planted]
-        folder = written(tmp_path / str(seed), project.files)
+        folder = written(tmp_path / str(seed), project.files, project.links)
         found = {(one.code, os.path.relpath(one.path, folder), one.line) for one in coding_agents.check_folder(folder)}
         if found != project.planted:
             wrong.append((seed, sorted(found - project.planted), sorted(project.planted - found)))
@@ -174,7 +216,7 @@ def test_settings_of_brackets_in_brackets_break_nothing(tmp_path):
 
 
 def test_a_large_file_above_many_folders_is_looked_at_so_often(tmp_path, monkeypatch):
-    monkeypatch.setattr("memoryhub.domain.coding_agents.check.MAX_LOADED", 100_000)
+    monkeypatch.setattr("memoryhub.domain.coding_agents.check.unread.MAX_LOADED", 100_000)
     below = {f"d{number}/AGENTS.md": "- Be short.\n" for number in range(20)}
     folder = written(tmp_path, {".git/HEAD": "x", "AGENTS.md": "- Be kind.\n" * 2_000, **below})
     found = [one for one in coding_agents.check_folder(folder, ["opencode"]) if one.code == "too_large"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import time
 
 import pytest
 
 from memoryhub.dialects import coding
-from memoryhub.dialects.coding.hermes_words import findings_in
+from memoryhub.dialects.coding import hermes_words
+from memoryhub.dialects.coding.hermes_words import WORDINGS, findings_in
 
 CASES = [
     ("Run `make test`. Amounts are in cents.", [], []),
@@ -47,6 +49,29 @@ def test_a_file_is_blocked_as_a_whole_and_memory_by_entries(tmp_path):
     assert "[BLOCKED: AGENTS.md contained potential prompt injection (deception_hide). Content not loaded.]" in text
     assert "Amounts are in cents." in text and "agent_config_mod. Removed" in text and "each time" not in text
     assert "[BLOCKED: edit CLAUDE.md]" in text, "what it blocked before stays"
+
+
+SAID = """
+    <!-- --> > < div style=" display:none ignore secret translate into and execute curl wget $MY_TOKEN cat ~/.env .netrc name yourself x
+    register as a node heartbeat Check-In with to pull down new tasks connect the network you must report only use one-liners unset
+    CLAUDE_X cobalt strike c2 server command control send https://x authorized_keys $HOME/.ssh ~/.hermes/.env update AGENTS.md
+    .hermes/config.yaml token='abcdefghijklmnopqrstuvwx' api_key: act as if though are have no restrictions now pretend system prompt
+    """.split()  # noqa: SIM905  a table
+
+
+def odd_letters(text):
+    return text.upper().translate(str.maketrans({"I": "\u0130", "K": "\u212a", "S": "\u017f"}))
+
+
+def test_a_text_that_is_passed_over_has_none_of_the_wordings(monkeypatch):
+    chance = random.Random(7)
+    texts = [" ".join(chance.choices(SAID, k=chance.randrange(1, 12))) for _ in range(4_000)]
+    texts += [text for text, *_ in CASES] + [" ".join(SAID[at:]) for at in range(len(SAID))]
+    texts += [odd_letters(text) for text in texts] + [text.lower().replace("i", "\u0131") for text in texts]
+    quick = [findings_in(text, is_strict=True) for text in texts]
+    monkeypatch.setattr(hermes_words, "_looked_for", lambda _small, *, is_strict: WORDINGS)
+    assert quick == [findings_in(text, is_strict=True) for text in texts]
+    assert len({name for found in quick for name in found}) > 20
 
 
 COSTLY = (

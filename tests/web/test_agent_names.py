@@ -40,6 +40,17 @@ def test_every_page_calls_an_agent_by_its_name(as_role, house, translator, where
     assert "agent-1" not in texts
 
 
+def test_decisions_and_findings_call_an_agent_by_its_name(as_role, house, translator):
+    proposals.reject(house.space, house.owner, 1, note="No.")
+    for _ in range(2):
+        said = quarantine.log(house.space, translator, content="Till two takes coins.", session_id="s", node_id="n")
+    client = as_role("owner")
+    for where, words in (("activity/", f"to {PATH} by 翻译"), (f"quarantine/{said.id}/", "working memory (翻译)")):
+        shown = one_line(client.get(f"/s/books/{where}"))
+        texts = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", shown[shown.index("<main") :]))
+        assert words in texts and "agent-1" not in texts
+
+
 def test_its_badge_has_one_tint(as_role, house, translator):
     pages = [
         one_line(as_role("owner").get(f"/s/books/{at}"))

@@ -6,11 +6,12 @@ from html import unescape
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from memoryhub.dialects import coding
 from memoryhub.domain import contexts, files
 from memoryhub.errors import Forbidden, NotFound
-from memoryhub.models import HUB
+from memoryhub.models import HUB, Mount, Node
 from tests.one_line import one_line
 
 TOKEN = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
@@ -99,6 +100,56 @@ def test_the_filters_of_the_matrix(shop, as_role):
     assert 'class="mx n2"' in page
     table = get(viewer, "contexts.export_csv", dir="web").content.decode()
     assert table.startswith("file,tokens,claude-code,") and "ignored: " in table
+
+
+# ---- a directory of another node
+
+
+@pytest.fixture
+def elsewhere(shop, house, settings):
+    """The directory was taken in by another node; what lies at its path on this machine is something else."""
+    root, mount = shop
+    write(root, {"web/AGENTS.md": f"- Key {TOKEN}\n", "Makefile": "test:\n"})
+    files.take_in_mount(house.space, mount)
+    before = {name: text_of_context(house, name) for name in ("claude-code", "codex")}
+    settings.SHARES_DATABASE, settings.NODE_ID = True, "here"
+    Node.objects.create(id="other", name="other", seen_at=timezone.now(), started_at=timezone.now())
+    Mount.objects.filter(pk=mount.pk).update(node="other")
+    write(
+        root,
+        {"CLAUDE.md": "- Something of this machine.\n", "web/CLAUDE.md": "- MARK-HERE\n", "GEMINI.md": "- MARK-HERE\n"},
+    )
+    return before
+
+
+def text_of_context(house, name, folder="web"):
+    return contexts.look(contexts.place_in_mount(house.space, house.owner, None, folder), name).context.text
+
+
+def test_of_another_nodes_directory_the_newest_revisions_are_shown(elsewhere, house, as_role):
+    assert {name: text_of_context(house, name) for name in elsewhere} == elsewhere
+    shown = everything(as_role("owner"), dir="web")
+    assert "MARK-HERE" not in shown and "Something of this machine" not in shown and TOKEN not in shown
+    for role in ("owner", "viewer"):
+        page = text_of(get(as_role(role), dir="web"))
+        assert "belongs to another node" in page and "Instructions of a folder above" in page
+    page = text_of(get(as_role("viewer"), "contexts.matrix"))
+    assert "AGENTS.md" in page and "in" in page
+    assert "Secrets" in text_of(get(as_role("viewer"), "contexts.checks"))
+    assert get(as_role("viewer"), dir="none").status_code == 404
+    assert get(as_role("viewer"), at="2026-01-01T00:00:00Z").status_code == 404
+
+
+def test_a_fix_in_another_nodes_directory_waits_for_it(
+    elsewhere, shop, house, as_role, django_capture_on_commit_callbacks
+):
+    root, _ = shop
+    page, apply = fixed(as_role("editor"), shop, "import")
+    assert "+ /shop/AGENTS.md" in text_of(page)
+    with django_capture_on_commit_callbacks(execute=True):
+        assert apply().status_code == 303
+    assert b"Amounts are in cents." in text_of_context(house, "claude-code", "")
+    assert (root / "CLAUDE.md").read_text() == "- Something of this machine.\n"
 
 
 # ---- what nobody sees
@@ -381,4 +432,4 @@ def test_a_secret_or_nothing_is_no_entry(own, as_role):
 def test_entries_of_a_file_with_a_secret_wait(own, as_role):
     own.write_text(f"# Index\n- key {TOKEN}\n- [Gateway](gw.md)\n")
     page = text_of(get(as_role("editor"), "contexts.memory", path=INDEX))
-    assert TOKEN not in page and "Save entry" not in page and "Take it out there" in page
+    assert TOKEN not in page and "Save entry" not in page and "Remove it there" in page

@@ -120,7 +120,7 @@ def test_where_nothing_is_missed_there_is_nothing_to_fix(house, as_role, tmp_pat
     write(tmp_path / "one", {".git/HEAD": "x\n", "AGENTS.md": "- Cents.\n", "CLAUDE.md": "@AGENTS.md\n"})
     files.add_mount(house.space, HUB, "/one/", store="filesystem", directory=str(tmp_path / "one"))
     page = get(as_role("editor"), "fixes.page", agents=["claude-code", "codex"])
-    assert page.context["found"].offered == [] and "Nothing that a change" in text_of(page)
+    assert page.context["found"].offered == [] and "Nothing to fix" in text_of(page)
     assert (
         "Review"
         not in one_line(get(as_role("editor"), "contexts.matrix", agents=["claude-code", "codex"])).partition("<h1")[2][

@@ -32,9 +32,9 @@ def asked(space, forge):
     return files.submit(space, Actor.of_agent(forge), request).proposal
 
 
-def rows(client, q, **more):
+def rows(client, q, language="en", **more):
     """Each row as (kind, name and note, address), and the one that Enter opens."""
-    answer = client.get("/s/books/palette/", {"q": q, "part": "1", **more})
+    answer = client.get("/s/books/palette/", {"q": q, "part": "1", **more}, HTTP_ACCEPT_LANGUAGE=language)
     assert answer.status_code == 200
     found, chosen = [], None
     for whole, inner in re.findall(r'(<a\s[^>]*role="option"[^>]*>)(.*?)</a>', answer.content.decode(), re.DOTALL):
@@ -187,3 +187,9 @@ def test_it_is_quick_among_ten_thousand_files(as_role, space, forge, asked, stat
             rows(client, typed)
             seconds = time.perf_counter() - started
         assert len(sent) <= 22 and seconds < 2
+
+
+def test_the_state_of_a_proposal_is_in_the_language_of_the_page(as_role, asked):
+    found, _ = rows(as_role("owner"), "payment", language="zh-CN")
+    (name,) = [name for kind, name, _ in found if kind == "提案"]
+    assert name.endswith("待处理") and "pending" not in name

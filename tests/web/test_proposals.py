@@ -389,6 +389,19 @@ def test_what_approving_means_is_said_for_each_kind(house, forge, as_role):
     assert "If the file changes" in boxes[2] and "If the file" not in boxes[3]
 
 
+def test_coding_agents_that_load_a_file_are_named(house, forge, as_role):
+    """A file in no prompt of the hub may stand in the context of every coding agent that is started in the folder."""
+    files.write(house.space, HUB, "/memories/CLAUDE.md", b"@docs/style.md\n")
+    files.write(house.space, HUB, "/memories/docs/style.md", b"Short.\n")
+    proposals.propose(house.space, forge, kind="write", path="/memories/docs/style.md", content=b"Long.\n")
+    page = one_line(as_role("reviewer").get(at(house, "detail", 1)))
+    assert "Loaded by coding agents: Claude Code" in page
+    assert "Loaded by Claude Code when they start next." in page and "In no agent&#x27;s prompt" not in page
+    assert "so no prompt changes" not in page
+    proposals.reject(house.space, house.reviewer, 1, note="No.")
+    assert "Loaded by" not in one_line(as_role("reviewer").get(at(house, "detail", 1)))
+
+
 def test_what_was_rejected_before_is_said_when_it_is_asked_again(house, forge, as_role):
     edit_of(house, forge, "pytest -q", "make test")
     proposals.reject(house.space, house.reviewer, 1, note="We keep pytest.")

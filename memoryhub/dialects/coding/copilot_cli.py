@@ -65,8 +65,8 @@ def _in_any_case(start: Start, path: str) -> str:
     if start.tree.kind(path) == "file":
         return path
     folder, name = os.path.split(path)
-    there = (os.path.join(folder, one) for one in sorted(start.tree.names(folder)) if one.lower() == name.lower())
-    return next((one for one in there if start.tree.kind(one) == "file"), "")
+    alike = sorted(one for one in start.tree.names(folder) if len(one) == len(name) and one.lower() == name.lower())
+    return next((one for one in (os.path.join(folder, one) for one in alike) if start.tree.kind(one) == "file"), "")
 
 
 def _add_text(start: Start, writer: Writer, path: str, kind: str, why: str, text: str) -> None:
@@ -84,7 +84,7 @@ def _read(start: Start, path: str) -> str:
 def _with_imports(start: Start, writer: Writer, path: str, text: str, done: set[str]) -> str:
     """The text with each file that it mentions behind the mention, whole at the first time."""
     out, end = [], 0
-    for match in outside_code(MENTION, text):
+    for match in outside_code(MENTION, text) if "@" in text else ():
         target = _target(start, path, match["path"])
         if not target:
             continue

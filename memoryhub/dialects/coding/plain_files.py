@@ -80,9 +80,10 @@ def matches_like_gitignore(pattern: str, path: str) -> bool:
 
 def outside_code(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
     """The matches that do not begin inside of back-ticks."""
-    spans = list(_code_spans(text))
+    matches = list(pattern.finditer(text))
+    spans = list(_code_spans(text)) if matches else []
     starts = [start for start, _ in spans]
-    for match in pattern.finditer(text):
+    for match in matches:
         at = bisect_right(starts, match.start()) - 1
         if at < 0 or match.start() >= spans[at][1]:
             yield match

@@ -15,6 +15,7 @@ SKIPPED = frozenset(
     """.split()  # noqa: SIM905  a table
 )
 MAX_FOLDERS = 20_000
+EXACT = frozenset(["CONTEXT.md"])  # in other letters a page of documentation, not a mistake
 RULE_FOLDERS = {
     ".claude/rules": ".md", ".cursor/rules": ".mdc", ".github/instructions": ".instructions.md", ".windsurf/rules": ".md",
     ".clinerules": ".md",
@@ -31,7 +32,8 @@ def memory_files(
 ) -> Iterator[str]:
     """The instruction files below a folder in the order of their paths, links to folders not followed; `enters` says whether
     the walk goes into a folder, of which it sees so many at most."""
-    names = {name.lower() for name in names_of_agents(agents)}
+    exact = names_of_agents(agents) & EXACT
+    names = {name.lower() for name in names_of_agents(agents) - EXACT}
     for number, (folder, folders, files) in enumerate(os.walk(root)):
         if number >= most:
             return
@@ -42,5 +44,5 @@ def memory_files(
         ending = next((end for place, end in RULE_FOLDERS.items() if f"/{inner}/".find(f"/{place}/") >= 0), None)
         for name in sorted(files):
             nested = f"{os.path.basename(folder)}/{name}".lower()
-            if name.lower() in names or nested in names or (ending and name.endswith(ending)):
+            if name.lower() in names or name in exact or nested in names or (ending and name.endswith(ending)):
                 yield os.path.join(folder, name)

@@ -28,7 +28,7 @@ from memoryhub.domain.contexts.own_memory import (
     topic_paths,
 )
 from memoryhub.domain.contexts.past import Moment, moments_of
-from memoryhub.domain.contexts.places import Place, mounts_to_look_at, place_in_mount
+from memoryhub.domain.contexts.places import Place, mounts_of_this_disk, mounts_to_look_at, place_in_mount
 from memoryhub.domain.contexts.space_readers import (
     Loaded,
     MountReaders,
@@ -77,6 +77,7 @@ __all__ = [
     "look",
     "moments_of",
     "mount_readers",
+    "mounts_of_this_disk",
     "mounts_to_look_at",
     "own_memories",
     "own_memory",

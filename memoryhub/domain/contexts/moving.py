@@ -18,7 +18,7 @@ from memoryhub.domain import coding_agents, files, proposals
 from memoryhub.domain.accounts import require
 from memoryhub.domain.contexts.fixing import Effect, FixReview, effects_of
 from memoryhub.domain.contexts.own_memory import OwnMemory, own_memories, own_memory
-from memoryhub.domain.contexts.places import Place, mounts_to_look_at, place_in_mount
+from memoryhub.domain.contexts.places import Place, mounts_of_this_disk, place_in_mount
 from memoryhub.errors import Conflict, Invalid, NotFound
 from memoryhub.models import Actor, Proposal, Space
 
@@ -76,7 +76,7 @@ class Plan:
 def targets_for(space: Space, actor: Actor, memory: OwnMemory) -> list[str]:
     """The files that an entry can move to, by virtual path: those of the entry's own project first, then other agents' memory."""
     found: list[str] = []
-    for mount in _project_first(mounts_to_look_at(space), memory):
+    for mount in _project_first(mounts_of_this_disk(space), memory):
         place = place_in_mount(space, actor, mount.pk, "")
         known = [place.tree.file_path(path) for path in place.all_files if os.path.basename(path) in TARGETS]
         if not _is_agents_home(mount.directory):
@@ -125,7 +125,7 @@ def plan_entry(
 
 def _place_of(space: Space, actor: Actor, to: str) -> Place:
     """Where an agent is started that reads the file; for agents' own memory the first project."""
-    mounts = mounts_to_look_at(space)
+    mounts = mounts_of_this_disk(space)
     own = files.find_mount(mounts, to)
     if own is None:
         raise NotFound("This file lies in no mounted directory.")

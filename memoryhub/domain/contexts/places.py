@@ -13,6 +13,7 @@ from memoryhub.domain.accounts import may
 from memoryhub.domain.contexts.home import home_for
 from memoryhub.domain.contexts.mount_tree import MountTree, Root, roots_of_space
 from memoryhub.domain.contexts.past import PastTree, texts_before
+from memoryhub.domain.contexts.space_tree import PublishedTree
 from memoryhub.errors import NotFound
 from memoryhub.models import Actor, Mount, Space
 from memoryhub.stores import paths
@@ -42,9 +43,16 @@ class Place:
     def mount(self) -> Mount:
         return self.root.mount
 
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the directory belongs to another node, so that revisions stand for its files."""
+        return isinstance(self.tree, PublishedTree)
+
     @cached_property
     def all_files(self) -> list[str]:
         """The memory files of the whole mount that any agent looks for, by shown path."""
+        if isinstance(self.tree, PublishedTree):
+            return self.tree.instructions()
         found = [self._shown(path) for path in self._walk(self.root.real)]
         if not isinstance(self.tree, PastTree):
             return found
@@ -99,24 +107,52 @@ class Place:
 
 def mounts_to_look_at(space: Space) -> list[Mount]:
     """The mounts of directories: in them coding agents can be started."""
-    return [one for one in files.mounts_of_space(space) if one.store == Mount.Store.FILESYSTEM and files.is_mine(one)]
+    return [one for one in files.mounts_of_space(space) if one.store == Mount.Store.FILESYSTEM]
+
+
+def mounts_of_this_disk(space: Space) -> list[Mount]:
+    """Those whose directory this node reads and writes."""
+    return [one for one in mounts_to_look_at(space) if files.is_mine(one)]
 
 
 def place_in_mount(space: Space, actor: Actor, pk: int | None, folder: str, at: datetime | None = None) -> Place:
     """A folder of a mount, as it is or as it was at a moment. Who does not manage the space sees virtual paths, and nothing outside
     of its mounts."""
     manages = may(actor.role, "manage")
-    roots = roots_of_space(space, real_paths=manages)
-    chosen = next((one for one in roots if pk is None or one.mount.pk == pk), None)
-    if chosen is None:
+    mount = next((one for one in mounts_to_look_at(space) if pk is None or one.pk == pk), None)
+    if mount is None:
         raise NotFound("There is no such mounted directory in this space.")
     inside = paths.clean("/" + folder.strip("/"), directory=True).strip("/") if folder.strip("/") else ""
+    if files.is_mine(mount):
+        place = _place_on_disk(space, actor, mount, inside, at, real_paths=manages)
+    else:
+        place = _place_of_another_node(space, mount, inside, at, real_paths=manages)
+    if inside and place.tree.kind(place.directory) != "folder":
+        raise NotFound(f"There is no folder {inside[:200]} in {mount.prefix}.")
+    return place
+
+
+def _place_on_disk(
+    space: Space, actor: Actor, mount: Mount, inside: str, at: datetime | None, *, real_paths: bool
+) -> Place:
+    roots = roots_of_space(space, real_paths=real_paths)
+    chosen = next(one for one in roots if one.mount.pk == mount.pk)
     tree = MountTree(space, roots, home_for(space, actor))
     if at is not None:
         shown = {tree.shown_path(path): text for path, text in texts_before(space, at).items()}
         changes = {path: text for path, text in shown.items() if path}
         tree = PastTree(space, roots, tree.home, changes=changes)
-    place = Place(chosen, inside, tree)
-    if inside and (chosen.intake.leads_out(inside) or tree.kind(place.directory) != "folder"):
-        raise NotFound(f"There is no folder {inside[:200]} in {chosen.mount.prefix}.")
-    return place
+    if inside and chosen.intake.leads_out(inside):
+        raise NotFound(f"There is no folder {inside[:200]} in {mount.prefix}.")
+    return Place(chosen, inside, tree)
+
+
+def _place_of_another_node(space: Space, mount: Mount, inside: str, at: datetime | None, *, real_paths: bool) -> Place:
+    """A folder of a directory that this node does not see: its newest revisions."""
+    if at is not None:
+        raise NotFound(f"{mount.prefix} belongs to another node, which alone shows its past.")
+    shown = mount.directory if real_paths else "/" + mount.prefix.strip("/")
+    intake = files.intake_of(mount)
+    assert intake is not None
+    root = Root(mount, mount.directory, shown, intake)
+    return Place(root, inside, PublishedTree(space, [root]))

@@ -1,4 +1,7 @@
-"""A mount of a space as a folder that a coding agent is started in: its published files, and nothing of this machine."""
+"""A mount of a space as a folder that a coding agent is started in: its published files, and nothing of this machine.
+
+`PublishedTree` is what pages look at where the directory belongs to another node.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from memoryhub.db import statements
 from memoryhub.dialects import coding
 from memoryhub.domain import files
 from memoryhub.domain.coding_agents import RULE_FOLDERS, names_of_agents
+from memoryhub.domain.contexts.mount_tree import NOTHING, MountTree, Root, Spot
 from memoryhub.domain.files import Published
 from memoryhub.models import Mount, Space
 
@@ -139,3 +143,52 @@ class SpaceTree:
 
 def _content(found: object) -> bytes | None:
     return found.content if isinstance(found, Published) else None
+
+
+@dataclass
+class PublishedTree(MountTree):
+    """The one mount of `roots`, whose directory belongs to another node, as its newest revisions have it. Links are no links here, and
+    settings of agents are not known, as no mount takes them in."""
+
+    @cached_property
+    def published(self) -> SpaceTree:
+        return SpaceTree(self.space, self.root.mount)
+
+    @property
+    def root(self) -> Root:
+        return self.roots[0]
+
+    def instructions(self) -> list[str]:
+        """The files that agents look for by name, by shown path."""
+        head = self.root.shown.rstrip("/")
+        return sorted(head + path.removeprefix(ROOT) for path in self.published.instructions())
+
+    def read_settings(self, path: str) -> bytes | None:
+        return self.read(path) if self._inside(path) else None
+
+    def names(self, path: str) -> list[str]:
+        inside = self._inside(path)
+        return self.published.names(f"{ROOT}/{inside[1]}") if inside else []
+
+    def real(self, path: str) -> str:
+        return os.path.normpath(path)
+
+    def is_link(self, path: str) -> bool:
+        return False
+
+    def _look(self, path: str) -> Spot:
+        inside = self._inside(path)
+        if not inside:
+            return Spot("folder") if self._is_above(path) else NOTHING
+        return Spot(self.published.kind(f"{ROOT}/{inside[1]}".rstrip("/")), *inside)
+
+    def _read(self, path: str) -> bytes | None:
+        spot = self.spot(path)
+        if spot.kind != "file":
+            return None
+        where = self.file_path(path)
+        found = files.read_many(self.space, [where])[where]
+        if isinstance(found, Published) and found.disk_secrets:
+            self.secrets[path] = len(found.disk_secrets)
+            self._marked[path] = [(str(one["kind"]), int(one["line"])) for one in found.disk_secrets]
+        return _content(found)

@@ -61,7 +61,7 @@ def places(space: Space, actor: Actor) -> list[HookPlace]:
         if own is None:
             continue
         found.append(_place(hook, HOME, os.path.join(own, hook.file)))
-        for mount in contexts.mounts_to_look_at(space):
+        for mount in contexts.mounts_of_this_disk(space):
             path = os.path.join(mount.directory, hook.project_folder or hook.folder, hook.file)
             if not _is_agents_home(mount, home) and os.path.exists(path):
                 found.append(_place(hook, str(mount.pk), path))

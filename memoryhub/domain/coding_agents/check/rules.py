@@ -11,6 +11,7 @@ REPEATED_IN, REPEATED_LENGTH = 3, 40
 File = tuple[str, Sequence[str], set[int]]  # path, lines, the numbers of those in code fences
 Fault = tuple[str, str, int, str]  # code, path, line, message
 
+NO_RULE = re.compile(r"#|\||<!--|\[|\W*$|`[^`]*`\W*$")  # a heading, a row of a table, a comment, a link, code alone
 NEGATIVE = re.compile(r"^(?:please )?(?:never|do not|don't|don’t|avoid|must not|should not|no)\b(?: ever)? ")
 POSITIVE = re.compile(r"^(?:please )?(?:always|do|must|should|prefer to|prefer|make sure to)\b ")
 IMPERATIVE = re.compile(
@@ -31,11 +32,10 @@ CHOICE = re.compile(
 def repeated(files: Sequence[File]) -> Iterator[Fault]:
     """A rule that stands in several files: a change of one leaves the others behind."""
     places: dict[str, list[tuple[str, int]]] = defaultdict(list)
-    for path, lines, _fenced in files:
-        for rule, number in {
-            " ".join(line.strip(" -*#").split()).lower(): at for at, line in enumerate(lines, 1)
-        }.items():
-            if len(rule) >= REPEATED_LENGTH:
+    for path, lines, fenced in files:
+        said = {" ".join(line.strip(" -*").split()).lower(): at for at, line in enumerate(lines, 1) if at not in fenced}
+        for rule, number in said.items():
+            if len(rule) >= REPEATED_LENGTH and not NO_RULE.match(rule):
                 places[rule].append((path, number))
     for rule, where in places.items():
         if len(where) >= REPEATED_IN:

@@ -1,0 +1,113 @@
+"""What agents do not read of memory files, or cut: looked at by starting each of them beside each file."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from memoryhub.dialects import coding
+from memoryhub.dialects.coding.markdown_imports import without_block_comments
+from memoryhub.dialects.coding.tree import is_below
+from memoryhub.domain.coding_agents.check.file import FindingInFile, MemoryFile
+
+MAX_LOADED = 200 << 20  # bytes of all contexts; one of 1 MB takes a tenth of a second
+NO_HOME = "/nonexistent"  # a check of a project says the same for everybody
+HARMLESS = ("Empty", "Says what", "A link to")
+OTHER_USES = ("CONTEXT.md",)  # a name that agents look for, and that people give to files for themselves
+MENTION_LINE = re.compile(r"\s*(?:[-*]\s+)?@\S+\s*$")
+HEADING_LINE = re.compile(r"#{1,6}\s")
+
+
+def without_mentions(text: bytes) -> bytes:
+    """A text without the lines that are imports or headings alone."""
+    lines = text.decode("utf-8", "surrogateescape").split("\n")
+    kept = "\n".join(line for line in lines if not MENTION_LINE.match(line) and not HEADING_LINE.match(line))
+    return kept.strip().encode("utf-8", "surrogateescape")
+
+
+@dataclass
+class Looked:
+    """What was found where each agent is started beside one of the files."""
+
+    root: str = ""
+    passed_over: dict[tuple[str, str, int, str], set[str]] = field(default_factory=lambda: defaultdict(set))
+    imported: dict[str, None] = field(default_factory=dict)  # their text reaches agents as well
+    folders: int = 0
+    looked_at: int = 0  # of the folders
+    loaded: int = 0  # bytes
+
+    def findings(self) -> Iterator[FindingInFile]:
+        for (code, path, line, message), names in self.passed_over.items():
+            yield FindingInFile(code, path, line, message, tuple(sorted(names)))
+        if (looked := self.looked_at) < self.folders:
+            message = f"What agents load was looked at in {looked} of {self.folders} folders: together it is too large"
+            yield FindingInFile("too_large", self.root, 1, message)
+
+
+def look(files: list[MemoryFile], agents: list[str]) -> Looked:
+    """What each agent loads beside each file. A large file above many folders is loaded in each of them: contexts are looked at one
+    after the other, up to a size of all of them."""
+    by_path = {file.path: file for file in files}
+    folders = sorted({_start_of(file.path) for file in files})
+    looked = Looked(files[0].root if files else "", folders=len(folders))
+    for folder in folders:
+        if looked.loaded > MAX_LOADED:
+            break
+        looked.looked_at += 1
+        for agent in agents:
+            context = coding.context_of(agent, folder, NO_HOME, tree=files[0].tree)
+            looked.loaded += len(context.text)
+            _note_not_read(looked, by_path, folder, agent, context)
+            paths = [one.path for one in context.blocks if one.kind == "import"]
+            paths += [one.path for one in context.inlined]
+            looked.imported |= dict.fromkeys(
+                path for path in paths if path not in by_path and is_below(path, looked.root)
+            )
+    return looked
+
+
+def _note_not_read(
+    looked: Looked, by_path: dict[str, MemoryFile], folder: str, agent: str, context: coding.Context
+) -> None:
+    """Files that an agent passes over or cuts, where it is started in their folder."""
+    for one in context.ignored:
+        if one.path not in by_path or _start_of(one.path) != folder or one.why.startswith(HARMLESS):
+            continue
+        if os.path.basename(one.path) in OTHER_USES:
+            continue
+        if _says_something(by_path[one.path], context):
+            looked.passed_over["not_read", one.path, 1, one.why].add(agent)
+    for block in context.blocks:
+        if block.cut_at and block.path in by_path:
+            message = "Cut here: what follows is over the limit"
+            looked.passed_over["cut", block.path, block.cut_at, message].add(agent)
+
+
+def _start_of(path: str) -> str:
+    """The folder in which an agent would be started to read this file."""
+    folder = os.path.dirname(path)
+    while os.path.basename(folder) in (
+        ".claude",
+        ".cursor",
+        ".github",
+        "rules",
+        "instructions",
+        ".windsurf",
+        ".deepagents",
+    ):
+        folder = os.path.dirname(folder)
+    return folder
+
+
+def _says_something(file: MemoryFile, context: coding.Context) -> bool:
+    """Whether a file that is not read holds more than imports, and more than what the agent reads anyway."""
+    said = file.text.removeprefix("\ufeff").strip()
+    if said.encode("utf-8", "surrogateescape") in context.text:
+        return False
+    if not without_mentions(without_block_comments(said).encode("utf-8", "surrogateescape")):
+        return False
+    read = [*(one.path for one in context.blocks), *(one.path for one in context.inlined)]
+    return not any(file.tree.read(path) == file.tree.read(file.path) for path in read)  # comments may be left out of it
