@@ -13,6 +13,9 @@ import os
 import sys
 from pathlib import Path
 
+from memoryhub.errors import HubError
+from memoryhub.management import terminal
+
 COMMANDS = Path(__file__).parent / "management" / "commands"
 STANDALONE = (
     "check",
@@ -40,9 +43,8 @@ def run(arguments: list[str]) -> int:
         print(own_version())  # noqa: T201
         return 0
     if not is_somewhere():
-        from memoryhub.management.terminal import say
-
-        print(say("The folder this was started in is gone: go to another one and start again."), file=sys.stderr)  # noqa: T201
+        gone = terminal.say("The folder this was started in is gone: go to another one and start again.")
+        print(gone, file=sys.stderr)  # noqa: T201
         return 1
     name, rest = arguments[0], arguments[1:]
     if (name in STANDALONE or (name == "laptop" and {"--list", "--json"} & {*rest})) and name in names:
@@ -81,11 +83,9 @@ def take_data_dir(arguments: list[str]) -> None:
 
 def run_with_django(name: str, arguments: list[str], *, own: bool) -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryhub.settings")
+    # Django, and what needs it, is loaded for those commands alone that use it: a hook runs at each write of an agent.
     import django
     from django.core.exceptions import ImproperlyConfigured
-
-    from memoryhub.errors import HubError
-    from memoryhub.management import terminal
 
     try:
         django.setup()
@@ -106,9 +106,7 @@ def run_django_command(name: str, arguments: list[str]) -> int:
     from django.core.management import execute_from_command_line, get_commands
 
     if name not in get_commands():
-        from memoryhub.management.terminal import say
-
-        print(say(f"There is no command {name!r}; `memoryhub --help` lists them."), file=sys.stderr)  # noqa: T201
+        print(terminal.say(f"There is no command {name!r}; `memoryhub --help` lists them."), file=sys.stderr)  # noqa: T201
         return 2
     from memoryhub.management.base import database
 
@@ -122,12 +120,10 @@ def own_commands() -> list[str]:
 
 
 def overview(names: list[str]) -> str:
-    from memoryhub.management.terminal import say  # other calls need it later, or not at all
-
     width = max(map(len, names))
-    lines = [f"  {name:<{width}}  {say(_first_line(COMMANDS / f'{name}.py'))}".rstrip() for name in names]
-    more = say("memoryhub COMMAND --help says more.")
-    return "\n".join([say("usage: memoryhub COMMAND …"), "", say("commands:"), *lines, "", more])
+    lines = [f"  {name:<{width}}  {terminal.say(_first_line(COMMANDS / f'{name}.py'))}".rstrip() for name in names]
+    more = terminal.say("memoryhub COMMAND --help says more.")
+    return "\n".join([terminal.say("usage: memoryhub COMMAND …"), "", terminal.say("commands:"), *lines, "", more])
 
 
 def _first_line(file: Path) -> str:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import DatabaseError, connections
@@ -17,16 +18,13 @@ from django.db import DatabaseError, connections
 from memoryhub.errors import HubError
 from memoryhub.languages import translated, translated_lines
 from memoryhub.management import terminal
+from memoryhub.server import postgres
 from memoryhub.text.unseen import spelled_out
 
 
 @contextlib.contextmanager
 def database() -> Iterator[None]:
     """Makes the database available inside the block: that of DATABASE_URL, that of the running hub, or one started here."""
-    from django.conf import settings
-
-    from memoryhub.server import postgres
-
     if settings.DATABASE_URL:
         yield
         return
@@ -68,6 +66,7 @@ class HubCommand(BaseCommand):
             answer = self.run(**options)
         else:
             with database():
+                # It imports models, and `laptop --list` loads this module without Django.
                 from memoryhub.server.migrate import migrate_if_needed
 
                 migrate_if_needed()

@@ -17,6 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
+
 from memoryhub.db import hang
 from memoryhub.errors import HubError
 from memoryhub.server import processes, supervise
@@ -193,8 +195,7 @@ def open_files() -> int:
 
 def run(listener: socket.socket, workers: int, data_dir: Path) -> None:
     """Serve the hub on this socket until SIGTERM."""
-    from django.conf import settings
-
+    # Inside: as above.
     from memoryhub.server.http.senders import allowed_bytes
 
     processes.write_note(data_dir)

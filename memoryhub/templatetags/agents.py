@@ -41,12 +41,6 @@ def dialect_note(agent: Any, has_called: bool) -> str:
 
 
 @register.simple_tag
-def last_fetched(delivery: Any) -> SafeString | str:
-    """When an agent fetched its prompt last, and for which thread."""
-    return _fetched(delivery, delivery.thread_id) if delivery else _("never")
-
-
-@register.simple_tag
 def fetched_words(delivery: Any) -> SafeString | str:
     """The last delivery in a few words, or that there was none."""
     if not delivery:

@@ -276,18 +276,6 @@ def source_state(row: Any) -> str:
     return said if row.mount else _("%(said)s; under no mount") % {"said": said}
 
 
-@register.filter
-def seen_words(facts: Any) -> str:
-    """How many bytes of a file go into prompts, and how many comments do not."""
-    seen = ngettext("%(seen)s of %(all)s byte", "%(seen)s of %(all)s bytes", facts.bytes) % {
-        "seen": f"{facts.seen_bytes:,}", "all": f"{facts.bytes:,}",
-    }  # fmt: skip
-    if not facts.comments:
-        return seen
-    kept = ngettext("%(n)s comment stays with people", "%(n)s comments stay with people", facts.comments)
-    return f"{seen}; {kept % {'n': facts.comments}}"
-
-
 @register.simple_tag(takes_context=True)
 def revision_words(context: dict[str, Any], revision: Any) -> SafeString:
     """Why a revision was made, when, and by which proposal."""

@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from memoryhub import languages
+from memoryhub.domain import accounts
 from memoryhub.server import static_files
 from memoryhub.templatetags.agent_names import agent_title
 
@@ -326,9 +327,7 @@ def token_state(state: str) -> str:
 
 @register.filter
 def may(role: str, action: str) -> bool:
-    from memoryhub.domain.accounts import may as allowed
-
-    return allowed(role, action)
+    return accounts.may(role, action)
 
 
 @register.simple_tag(takes_context=True)

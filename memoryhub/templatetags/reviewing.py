@@ -28,6 +28,7 @@ from memoryhub.templatetags.hidden_characters import (
 )
 from memoryhub.templatetags.hub import g
 from memoryhub.templatetags.lines_with_findings import FindingsByLine, finding_rows, line_with_marks
+from memoryhub.text import markdown
 from memoryhub.text.diff_rows import Fold, Row
 
 register = template.Library()
@@ -251,6 +252,4 @@ def _line_starts(data: bytes) -> Iterator[int]:
 @register.simple_tag
 def rendered(text: str) -> SafeString:
     """The text rendered as Markdown without anything that a browser would run or fetch, with labels for unseen characters."""
-    from memoryhub.text import markdown
-
     return drawn_html(markdown.render(text).html)

@@ -84,11 +84,6 @@ def _join(old: list[tuple[int, int]], new: list[tuple[int, int]]) -> tuple[Marks
     return tuple(m for m in joined_old if m[1] > m[0]), tuple(m for m in joined_new if m[1] > m[0])
 
 
-def similarity(old: str, new: str) -> float:
-    """The share of two lines that is equal words, from 0 to 1."""
-    return _alike(_words(old), _words(new))
-
-
 def _words(line: str) -> tuple[Counter[str], int]:
     """The words of a line, and how many characters they have."""
     words = _TOKEN.findall(line.strip()[:_MAX_LINE_LENGTH])

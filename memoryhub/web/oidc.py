@@ -26,6 +26,7 @@ from django.urls import reverse
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
+from requests import Session
 
 from memoryhub.domain import accounts, spaces
 from memoryhub.errors import Forbidden, HubError, NotFound, Unavailable
@@ -106,8 +107,6 @@ def provider_for(request: HttpRequest) -> Provider:
 
 def fetched_json(url: str, **headers: str) -> dict[str, Any]:
     """A JSON object of the provider, 1 MiB at most."""
-    from requests import Session  # 4 MB of memory, for hubs alone whose people sign in by a provider
-
     with (
         Session() as session,
         session.get(url, headers=headers, timeout=5, stream=True, allow_redirects=False) as answer,

@@ -112,6 +112,7 @@ def remember(space: Any, rng: random.Random, wanted: int) -> None:
     """Long-term memory of so many chunks, embedded, with the index that many chunks get."""
     from django.db import connection, transaction
 
+    from memoryhub.db import statements
     from memoryhub.domain import retrieval
     from memoryhub.domain.longterm import chunks
     from memoryhub.domain.retrieval import vector_index
@@ -126,7 +127,8 @@ def remember(space: Any, rng: random.Random, wanted: int) -> None:
             entry = LongtermEntry.objects.create(
                 space=space, number=number, content=text, actor_kind="hub", actor_name="hub"
             )
-            chunks.add_chunks(entry, chunks.cut_chunks(space, text, seconds=60))
+            changes = chunks.insert_changes(entry, chunks.cut_chunks(space, text, seconds=60))
+            statements.together(*changes, answer="SELECT count(*) FROM chunk")
     Embedding.objects.update(in_index=True)  # the hub needs no index at this size; the query beside it has one
     vector_index.make_vector_index(embedder)
     with connection.cursor() as cursor:

@@ -8,7 +8,6 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from memoryhub.domain import accounts, files, prompts, spaces
-from memoryhub.domain.prompts import sources
 from memoryhub.errors import Forbidden, HubError, Invalid
 from memoryhub.models import HUB, ActivityLine, Actor, SourceChange
 
@@ -49,14 +48,6 @@ def test_a_source_moves_switches_and_goes(space):
     last = SourceChange.objects.latest("pk")
     assert last.sources == [{"path": "/memories/c.md", "is_on": True}, {"path": "/memories/a.md", "is_on": False}]
     assert ActivityLine.objects.latest("id").verb == "sources.remove"
-
-
-def test_an_agent_with_sources_of_its_own_uses_those_alone(space):
-    forge = prompts.create_agent(space, HUB, "forge")
-    prompts.add_source(space, HUB, "/memories/a.md")
-    assert [s.path for s in sources.effective_sources(space, forge)] == ["/memories/a.md"]
-    prompts.add_source(space, HUB, "/memories/forge.md", agent=forge)
-    assert [s.path for s in sources.effective_sources(space, forge)] == ["/memories/forge.md"]
 
 
 def test_a_source_that_is_no_text_is_an_error(space):

@@ -76,14 +76,6 @@ class TestStart:
         assert hub.said == [f"memoryhub ready: {hub.link}\n"]
         assert hub.stderr() == ""
 
-    def test_a_second_start_is_ready_in_under_three_seconds(self, data_dir):
-        began = time.monotonic()
-        again = Hub(data_dir).wait_ready()
-        took = time.monotonic() - began
-        again.stop()
-        crowd = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))  # others that share the processors just now
-        assert took < 3 * crowd
-
     def test_static_files_are_compressed_and_may_be_kept(self, steady):
         page = httpx.get(f"{steady.url}/login/").text
         (style,) = re.findall(r'href="(/static/css/base\.[0-9a-f]+\.css)"', page)
@@ -97,7 +89,12 @@ class TestStart:
         assert httpx.get(f"{steady.url}/readyz").status_code == 200
 
     def test_a_folder_is_mounted_and_another_one_later_moves_the_mount(self, place, cluster_once):
-        copy(cluster_once, place / "data")
+        """On a database that `migrate` made ready: it found the server stopped, and stopped it again."""
+        data_dir = copy(cluster_once, place / "data")
+        done = command("migrate", "--data-dir", str(data_dir))
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "Applying memoryhub.0001_initial... OK" in done.stdout
+        assert postgres.postmaster_pid(data_dir) is None
         for name in ("one", "two"):
             (place / name).mkdir()
         hub = Hub(place / "data", str(place / "one")).wait_ready()
@@ -116,14 +113,15 @@ class TestStart:
         assert "Traceback" not in hub.stderr()
 
 
-class TestStop:
-    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-    def test_a_signal_ends_it_with_0_and_leaves_no_process(self, hub, number):
-        family = whole_family(hub)
-        assert hub.stop(number) == 0
-        assert gone(family)
-        assert hub.stderr() == ""
+def ends_in_order(hub: Hub, number: int = signal.SIGTERM, said: str = "") -> None:
+    """The signal ends it with 0, and no process is left; nothing else was said on stderr."""
+    family = whole_family(hub)
+    assert hub.stop(number) == 0
+    assert gone(family)
+    assert hub.stderr() == said
 
+
+class TestStop:
     def test_a_signal_while_it_starts_leaves_no_process_either(self, place):
         for wait in (0.3, 0.6, 0.9):
             hub = Hub(place / "data")
@@ -159,36 +157,28 @@ class TestStop:
 
 
 class TestKilled:
-    def test_the_hub_killed_nothing_answers_and_the_next_start_works(self, hub):
-        family = hub.family()
-        hub.process.kill()
-        hub.process.wait()
-        assert gone(family[:-1])  # all but the database's server
-        again = Hub(hub.data_dir).wait_ready()
-        assert serves(again)
-        assert again.stop() == 0
-        assert again.stderr() == ""
-        assert gone(family)
-
-    def test_everything_killed_the_next_start_works(self, hub):
-        family = hub.family()
-        for process in family:
-            process.kill()
-        hub.process.wait()
-        again = Hub(hub.data_dir).wait_ready()
-        assert serves(again)
-        assert again.stop() == 0
-        assert again.stderr() == ""
-
-    def test_one_of_its_processes_killed_it_comes_back_each_time(self, hub):
-        """One hub for all of it: each part is started again, whatever was killed before."""
+    def test_whatever_is_killed_comes_back_or_the_next_start_works(self, hub):
+        """One data directory for all of it: each part, then the hub, then everything; SIGINT ends the last start."""
         self.kill_a_worker(hub)
         self.kill_the_background_process(hub)
         self.kill_the_parent_of_the_workers(hub)
         os.kill(postgres.postmaster_pid(hub.data_dir), signal.SIGKILL)
         assert serves(hub, 20)
         assert "The database had stopped; it is started again." in hub.stderr()
-        assert hub.stop() == 0
+        family = hub.family()
+        hub.process.kill()
+        hub.process.wait()
+        assert gone(family[:-1])  # all but the database's server
+        again = Hub(hub.data_dir).wait_ready()
+        assert serves(again)
+        assert again.stderr() == ""
+        for process in (everything := whole_family(again)):
+            process.kill()
+        again.process.wait()
+        assert gone([*family, *everything])
+        last = Hub(hub.data_dir).wait_ready()
+        assert serves(last)
+        ends_in_order(last, signal.SIGINT)
 
     def kill_the_parent_of_the_workers(self, hub):
         web = hub.web()
@@ -229,7 +219,7 @@ class TestKilled:
         assert stranger.poll() is None
         stranger.kill()
         stranger.wait()
-        assert hub.stop() == 0
+        ends_in_order(hub, signal.SIGHUP)
         assert not list(notes.iterdir())
 
 
@@ -326,18 +316,15 @@ class TestCommandLine:
         assert " [X] 0001_initial" in done.stdout
         assert postgres.postmaster_pid(data_dir) is None
 
-    def test_migrate_finds_the_database_started(self, place, cluster_once):
-        data_dir = copy(cluster_once, place / "data")
-        done = command("migrate", "--data-dir", str(data_dir))
-        assert (done.returncode, done.stderr) == (0, "")
-        assert "Applying memoryhub.0001_initial... OK" in done.stdout
-        assert postgres.postmaster_pid(data_dir) is None
 
-
-def test_on_every_address_it_answers_to_the_one_it_prints_and_says_who_is_refused(data_dir):
+def test_a_second_start_is_quick_and_on_every_address_it_says_who_is_refused(data_dir):
+    """Ready in under three seconds; it answers to the address that it prints."""
+    began = time.monotonic()
     hub = Hub(data_dir, "--host", "0.0.0.0").wait_ready()
+    took = time.monotonic() - began
+    crowd = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))  # others that share the processors just now
+    assert took < 3 * crowd
     local = hub.url.replace("0.0.0.0", "127.0.0.1")
     assert httpx.get(f"{local}/login/", headers={"Host": hub.url.removeprefix("http://")}).status_code == 200
     assert httpx.get(f"{local}/login/", headers={"Host": "hub.example.org"}).status_code == 400
-    assert hub.stop() == 0
-    assert hub.stderr() == "Other machines are refused until ALLOWED_HOSTS names how they call this one.\n"
+    ends_in_order(hub, said="Other machines are refused until ALLOWED_HOSTS names how they call this one.\n")

@@ -25,6 +25,13 @@ MOST_PASSKEYS = 20
 REFUSED = "This passkey was not accepted. Try again, or use another way to sign in."
 
 
+def fido2() -> Any:
+    """The library of passkeys, loaded by the processes alone that meet one: with cryptography it takes 10 MB."""
+    import fido2.server
+
+    return fido2
+
+
 @dataclass(frozen=True)
 class Site:
     """Where the hub is opened: `https://memory.example.org`. A passkey counts for this origin alone."""
@@ -45,11 +52,8 @@ class Site:
         return False
 
     def server(self) -> Any:
-        from fido2.server import Fido2Server  # with cryptography 10 MB, for the processes alone that meet a passkey
-        from fido2.webauthn import PublicKeyCredentialRpEntity
-
-        relying = PublicKeyCredentialRpEntity(id=self.name, name="memoryhub")
-        return Fido2Server(relying, verify_origin=lambda origin: origin == self.origin)
+        relying = fido2().webauthn.PublicKeyCredentialRpEntity(id=self.name, name="memoryhub")
+        return fido2().server.Fido2Server(relying, verify_origin=lambda origin: origin == self.origin)
 
 
 State = dict[str, Any]  # what the session keeps from the question to the answer
@@ -59,8 +63,7 @@ def begin_passkey(person: Person, site: Site) -> tuple[dict[str, Any], State]:
     """What the browser needs to make a passkey, and what `add_passkey` needs to check it."""
     if not site.takes_passkeys:
         raise Conflict("Browsers make passkeys over HTTPS or on localhost only.", code="no_passkeys_here")
-    from fido2 import webauthn  # as in `Site.server`
-
+    webauthn = fido2().webauthn
     user = webauthn.PublicKeyCredentialUserEntity(
         id=str(person.pk).encode(), name=person.username, display_name=person.username
     )
@@ -106,11 +109,9 @@ def remove_passkey(person: Person, pk: int) -> None:
 
 def begin_passkey_check(site: Site, person: Person | None = None) -> tuple[dict[str, Any], State]:
     """What the browser needs to show a passkey: of this person, or of whoever is there."""
-    from fido2.webauthn import UserVerificationRequirement  # as in `Site.server`
-
     credentials = credentials_of(person) if person else None
     options, state = site.server().authenticate_begin(
-        credentials, user_verification=UserVerificationRequirement.REQUIRED
+        credentials, user_verification=fido2().webauthn.UserVerificationRequirement.REQUIRED
     )
     return dict(options), dict(state)
 
@@ -130,9 +131,7 @@ def check_passkey(site: Site, state: State, answer: str, person: Person | None =
 
 def take_counter(one: Authenticator, given: dict[str, Any]) -> None:
     """Refuses a passkey whose counter does not grow: somebody has a copy. Most passkeys do not count and send 0."""
-    from fido2.webauthn import AuthenticationResponse  # loaded by now
-
-    counter = AuthenticationResponse.from_dict(given).response.authenticator_data.counter
+    counter = fido2().webauthn.AuthenticationResponse.from_dict(given).response.authenticator_data.counter
     if (counter or one.data.get("counter")) and counter <= one.data.get("counter", 0):
         raise Unauthenticated(REFUSED, code="wrong_passkey")
     one.data["counter"], one.last_used_at = counter, timezone.now()
@@ -141,10 +140,11 @@ def take_counter(one: Authenticator, given: dict[str, Any]) -> None:
 
 def credentials_of(person: Person, pk: int | None = None) -> list[Any]:
     """What fido2 needs of the person's passkeys, or of one."""
-    from fido2.webauthn import RegistrationResponse  # as in `Site.server`
-
     rows = Authenticator.objects.filter(user_id=person.pk, type=PASSKEY, **({"pk": pk} if pk else {})).order_by("pk")
-    made = [RegistrationResponse.from_dict(one.data["credential"]).response.attestation_object for one in rows]
+    made = [
+        fido2().webauthn.RegistrationResponse.from_dict(one.data["credential"]).response.attestation_object
+        for one in rows
+    ]
     return [attestation.auth_data.credential_data for attestation in made]
 
 

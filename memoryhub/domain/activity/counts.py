@@ -38,10 +38,6 @@ class Counts:
     proposals: int
     people: int
 
-    @property
-    def is_empty(self) -> bool:
-        return not (self.files or self.quarantine or self.working or self.longterm or self.agents or self.proposals)
-
 
 def counts_of_space(space: Space) -> Counts:
     """The counts of a space; records and long-term entries are counted up to a limit."""

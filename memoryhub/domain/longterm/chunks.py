@@ -154,11 +154,6 @@ def _count_changes(entry: LongtermEntry, sign: int) -> list[statements.Change]:
     return [statements.Change(COUNT, numbers, follows=True), statements.Change(COUNT_LEXEMES, [sign], follows=True)]
 
 
-def add_chunks(entry: LongtermEntry, made: Cut) -> None:
-    """Makes an entry findable (in the caller's transaction)."""
-    statements.together(*insert_changes(entry, made), answer="SELECT count(*) FROM chunk")
-
-
 def remove_chunks(entry: LongtermEntry) -> None:
     """Takes an entry out of everything that finds (in the caller's transaction)."""
     gone = statements.Change(DELETE_CHUNKS, [entry.space_id, entry.pk], "chunk")

@@ -1,7 +1,7 @@
 """Notices to people and programs outside: webhooks, the daily mail, and outgoing HTTP."""
 
 from memoryhub.domain.notify.addresses import addresses_of, check_url
-from memoryhub.domain.notify.http import absolute_url, post_json
+from memoryhub.domain.notify.http import absolute_url, failures, post_json
 from memoryhub.domain.notify.mail_hour import mail_hour, set_mail_hour
 from memoryhub.domain.notify.webhooks import (
     add_webhook,
@@ -23,6 +23,7 @@ __all__ = [
     "check_url",
     "enqueue_notice",
     "enqueue_notices",
+    "failures",
     "mail_hour",
     "newest_notices",
     "ping_webhook",

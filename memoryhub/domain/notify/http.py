@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 
 from memoryhub.domain.notify.addresses import addresses_of
+from memoryhub.errors import HubError
 
 if TYPE_CHECKING:
     import httpx
@@ -20,6 +21,13 @@ MAX_ANSWER = 64 * 1024  # bytes; what comes after them is not read
 def absolute_url(path: str) -> str:
     """The address of a page for mails and notices: with the host where PUBLIC_URL is set, else the path alone."""
     return settings.PUBLIC_URL + path
+
+
+def failures() -> tuple[type[Exception], ...]:
+    """What `post_json` may raise, for `except`; asked only when something was raised, and httpx is loaded then."""
+    import httpx  # inside: as in `post_json`
+
+    return (httpx.HTTPError, OSError, HubError)
 
 
 def post_json(url: str, *, content: bytes, headers: dict[str, str], seconds: float) -> httpx.Response:
@@ -55,8 +63,6 @@ def post_json(url: str, *, content: bytes, headers: dict[str, str], seconds: flo
 
 def cut_answer(coming: httpx.Response) -> httpx.Response:
     """The answer with the first bytes of its body. A compressed one, which was not asked for, has none."""
-    import httpx  # inside: see above
-
     body = bytearray()
     if coming.headers.get("Content-Encoding", "identity") == "identity":
         for part in coming.iter_raw():
@@ -64,7 +70,7 @@ def cut_answer(coming: httpx.Response) -> httpx.Response:
             if len(body) >= MAX_ANSWER:
                 break
     headers = {"Content-Type": coming.headers.get("Content-Type", "")}
-    return httpx.Response(coming.status_code, headers=headers, content=bytes(body[:MAX_ANSWER]), request=coming.request)
+    return type(coming)(coming.status_code, headers=headers, content=bytes(body[:MAX_ANSWER]), request=coming.request)
 
 
 class Deadline:

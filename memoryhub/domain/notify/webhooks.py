@@ -24,7 +24,7 @@ from memoryhub.db import locks, statements
 from memoryhub.domain import activity, jobs
 from memoryhub.domain.accounts import require
 from memoryhub.domain.notify import addresses, http
-from memoryhub.errors import HubError, Invalid, NotFound, Unavailable
+from memoryhub.errors import Invalid, NotFound, Unavailable
 from memoryhub.models import Actor, Job, Space, Webhook, WebhookNotice
 from memoryhub.text.unseen import spelled_out
 
@@ -199,11 +199,9 @@ def _send(job: Job) -> dict[str, Any]:
     notice = WebhookNotice.objects.select_related("webhook").filter(pk=job.payload["notice"]).first()
     if notice is None or not notice.webhook.is_on or notice.delivered_at:
         return {}
-    import httpx  # inside: importing it takes a tenth of a second at every start of the hub
-
     try:
         status = _post(notice)
-    except (httpx.HTTPError, OSError, HubError) as error:
+    except http.failures() as error:
         _note_try(notice, None, f"{type(error).__name__}: {error}")
         _postpone_others(notice.webhook, job)
         raise Unavailable(f"{urlsplit(notice.webhook.url).hostname} did not answer") from error

@@ -43,11 +43,6 @@ def sources_of(space: Space, agent: Agent | None = None) -> list[Source]:
     return list(Source.objects.within(space).filter(agent=agent))
 
 
-def effective_sources(space: Space, agent: Agent) -> list[Source]:
-    """The agent's own sources if it has any, else the space's."""
-    return sources_of(space, agent) or sources_of(space)
-
-
 def check_sources(space: Space, listed: Sequence[Source]) -> list[SourceStatus]:
     """Each source with the status of its file. A missing file is no error: prompts leave it out."""
     mounted = files.mounts_of_space(space)

@@ -11,7 +11,6 @@ import re
 from datetime import timedelta
 from typing import Any
 
-import httpx
 from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet, Sum
@@ -20,7 +19,7 @@ from django.utils import timezone
 from memoryhub.domain import activity, jobs, notify, spaces, working
 from memoryhub.domain.quarantine import records
 from memoryhub.domain.quarantine.gate import JUDGE, JUDGE_JOB, judge_settings
-from memoryhub.errors import Forbidden, HubError, Invalid, NotFound, Unavailable
+from memoryhub.errors import Forbidden, Invalid, NotFound, Unavailable
 from memoryhub.models import HUB, Actor, Agent, Job, Record, RecordState, Space
 from memoryhub.text import input_checks
 
@@ -131,11 +130,16 @@ def opinion(how: dict[str, Any], output: str) -> tuple[bool, str]:
         answer = notify.post_json(url, content=sent, headers=headers, seconds=how["seconds"])
         answer.raise_for_status()
         content = answer.json()["choices"][0]["message"]["content"]
-    except (httpx.HTTPError, OSError, HubError, ValueError, KeyError, IndexError, TypeError) as wrong:
+    except _failures() as wrong:
         raise Unavailable(
             f"The judge does not answer as it should ({type(wrong).__name__}); the record stays held."
         ) from None
     return _parse_answer(content)
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    """No answer, or one of another shape."""
+    return (*notify.failures(), ValueError, KeyError, IndexError, TypeError)
 
 
 def _parse_answer(answer: Any) -> tuple[bool, str]:

@@ -20,10 +20,12 @@ from django.db import DatabaseError, OperationalError, connection, connections
 
 from memoryhub import languages
 from memoryhub.db import locks
-from memoryhub.domain import nodes, retrieval
+from memoryhub.domain import accounts, demo, first_start, nodes, retrieval, spaces
 from memoryhub.errors import HubError, Invalid, Unavailable
 from memoryhub.languages import translated
+from memoryhub.management import health
 from memoryhub.management.base import HubCommand
+from memoryhub.models import HUB
 from memoryhub.server import datadir, postgres, processes, serve, static_files, supervise, work
 from memoryhub.server.dump import keep_secret_key
 from memoryhub.server.migrate import MIGRATE_LOCK, migrate_if_needed, require_vector, set_role_defaults
@@ -92,8 +94,6 @@ class Command(HubCommand):
         running.register()
 
     def wants_demo(self, options: dict[str, Any]) -> bool:
-        from memoryhub.domain import demo
-
         return options["demo"] or (options["demo_at_first"] and (demo.exists() or not demo.was_deleted()))
 
     def tell_progress(self, text: str) -> None:
@@ -103,9 +103,6 @@ class Command(HubCommand):
 
     def prepare_hub(self, directory: Path | None, *, demo: bool, opened: str | None, hold: bool) -> str:
         """Makes the first space, its owner and, if wanted, the demo; returns the path of the owner's sign-in link."""
-        from memoryhub.domain import first_start, spaces
-        from memoryhub.management import health
-
         shown, moved = first_start.prepare(directory)
         for line in (shown, moved):
             if line:
@@ -128,15 +125,10 @@ class Command(HubCommand):
 
     def owner_link(self, leads_to: str) -> str:
         """A one-time link for the owner of the hub. Those that other nodes of this database printed go on working."""
-        from memoryhub.domain import accounts
-        from memoryhub.models import HUB
-
         maker = f"{HUB.name} on {settings.NODE_NAME} ({settings.NODE_ID})"[:150] if settings.DATABASE_URL else ""
         return accounts.make_sign_in_link(HUB, accounts.hub_owner(), leads_to=leads_to, maker=maker)
 
     def make_demo(self) -> str:
-        from memoryhub.domain import accounts, demo
-
         if not demo.exists():
             self.tell_progress("Making the demo …")
             connections.close_all()  # a fork must not share them

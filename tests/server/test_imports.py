@@ -1,0 +1,19 @@
+"""What a start loads: each process of a hub, and each command, pays for it in time and memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tests.running import TREE, clean
+
+# What few processes need, and which they load when they do.
+LATER = ("httpx", "fido2", "qrcode")
+LOAD = "import sys, django; django.setup(); import memoryhub.urls; print(*sys.modules)"
+
+
+def test_what_few_processes_need_is_not_loaded_at_the_start(tmp_path):
+    environment = clean(DJANGO_SETTINGS_MODULE="memoryhub.settings", MEMORYHUB_DATA_DIR=str(tmp_path / "data"))
+    done = subprocess.run([sys.executable, "-c", LOAD], cwd=TREE, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert not {*LATER} & {*done.stdout.split()}
