@@ -56,8 +56,8 @@ soak: .venv/test.stamp ## agents and people at work on a cluster while things br
 	@$(BIN)/python -m tests.pgbouncer
 	@$(BIN)/python -m tests.soak --minutes $(MINUTES) --nodes $(NODES) $(if $(SEED),--seed $(SEED))
 
-bench: .venv/test.stamp ## measure what docs/develop/performance.md tells, and print one table; GROWTH=1: with ever more in it
-	$(BIN)/python -m tests.bench $(if $(GROWTH),growth)
+bench: .venv/test.stamp ## measure what docs/develop/performance.md tells, into docs/develop/results.md; GROWTH=1: with ever more in it
+	$(BIN)/python -m tests.bench --write $(if $(GROWTH),growth)
 
 conformance-agents: .venv/test.stamp ## compare contexts of coding agents with the real programs (fetched by npm and pip)
 	$(BIN)/python -m tests.conformance.coding_agents

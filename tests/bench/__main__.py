@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.bench import table
+from tests.bench import results, table
 
 HERE = Path(__file__).parent
 SHORT = ["--seconds", "0.2", "--rounds", "1"]
@@ -29,6 +29,7 @@ SMOKE = {
     "layers": ["--rows", "5000"],
     "memory": ["--calls", "10"],
     "pages": SHORT,
+    "partitions": ["--spaces", "100", "--rounds", "2"],
     "prompts": [*SHORT, "--chunks", "1000"],
     "proposals": [*SHORT, "--pending", "500"],
     "slow": [*SHORT, "--clients", "50"],
@@ -48,20 +49,24 @@ def has_main(file: Path) -> bool:
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench")
     parser.add_argument("--smoke", action="store_true", help="the smallest sizes: does everything run?")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/develop/results.md")
     parser.add_argument("names", nargs="*", metavar="name", help=", ".join(names()))
     options = parser.parse_args(arguments)
     if unknown := set(options.names) - set(names()):
         parser.error(f"no measurement is named {', '.join(sorted(unknown))}; there is: {', '.join(names())}")
-    rows, failed = [], False
+    groups: dict[str, list[table.Row]] = {}
+    failed = False
     for name in options.names or sorted(set(names()) - APART):
         print(f"measuring {name} …", flush=True)
         found, code = run(name, SMOKE.get(name, []) if options.smoke else [])
-        rows += found or [table.Row(name, "", "", f"ended with {code}", "", False)]
+        groups[name] = found or [table.Row(name, "", "", f"ended with {code}", "", False)]
         failed = failed or code != 0
     print(
         f"\nload of the machine over the last quarter of an hour: {os.getloadavg()[2]:.1f} on {os.cpu_count()} cores\n"
     )
-    table.show(rows)
+    table.show([one for rows in groups.values() for one in rows])
+    if options.write:
+        results.write(groups)
     return 1 if failed else 0
 
 

@@ -62,9 +62,14 @@ def rows_in(place: Path) -> list[Row]:
 
 
 def show(rows: list[Row]) -> None:
-    """Prints a Markdown table whose columns are aligned."""
+    print(markdown(rows))
+
+
+def markdown(rows: list[Row]) -> str:
+    """A Markdown table whose columns are aligned."""
     cells = [HEADINGS, *(one.cells() for one in rows)]
     widths = [max(len(line[at]) for line in cells) for at in range(len(HEADINGS))]
     cells.insert(1, tuple("-" * width for width in widths))
-    for line in cells:
-        print("| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |")
+    return "\n".join(
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |" for line in cells
+    )

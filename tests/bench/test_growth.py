@@ -6,6 +6,9 @@ import json
 import os
 import subprocess
 import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from xml.etree import ElementTree
 
 import pytest
@@ -56,3 +59,25 @@ def test_a_curve_stands_between_round_numbers_and_its_labels_apart():
     assert float(first[1]) > float(last[1])  # what takes longer stands higher
     ends = [float(text.get("y")) for text in found.iter(f"{SVG}text") if text.find(f"{SVG}tspan") is not None]
     assert abs(ends[0] - ends[1]) > 15
+
+
+def test_an_answer_that_takes_longer_than_a_round_is_waited_for():
+    class Slow(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            time.sleep(0.05)
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Slow) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        place = growth.Place("one", "one", "", address=server.server_address)
+        each, told = growth.asked(place, lambda place: place.page(""), 200, 1, 0.001, lambda _: 0.0)
+        server.shutdown()
+    assert told.took and not told.wrong
+    assert each > 0

@@ -169,3 +169,15 @@ def test_the_demo_shows_every_state_of_every_layer(house):
     assert {one.kind for one in longterm.open_conflicts(space)} == {"duplicate", "contradiction"}
     assert retrieval.run_checks(space) == {"checks": 2, "failed": 0}
     assert longterm.vector_counts(space, retrieval.load_embedder("hashing"))[1] == 0
+
+
+def test_the_menu_of_somebody_in_very_many_spaces_names_the_first_of_them(as_role, house):
+    """All of them would make every page heavier with each space; the others are behind "All spaces"."""
+    for number in range(40):
+        spaces.add_member(spaces.create(HUB, f"shop-{number:02}"), HUB, house.viewer.person, "viewer")
+    page = as_role("viewer").get("/s/books/activity/").content.decode()
+    menu = page.partition('<details class="space">')[2].partition("</details>")[0]
+    assert menu.count('<a href="/s/') == 30
+    assert 'href="/?all"' in menu
+    everything = as_role("viewer").get("/?all").content.decode()
+    assert "/s/shop-39/" in everything

@@ -45,7 +45,7 @@ FROM ({NEWEST}) w
 UNION ALL
 SELECT 'longterm', c.id, e.number, 0, '', c.text, NULL::bigint, '' FROM ({NEAR}) n
 CROSS JOIN LATERAL (SELECT id, entry_id, text FROM memoryhub_chunk WHERE id = n.chunk_id AND space_id = %(space)s LIMIT 1) c
-CROSS JOIN LATERAL (SELECT number FROM memoryhub_longtermentry WHERE id = c.entry_id LIMIT 1) e
+CROSS JOIN LATERAL (SELECT number FROM memoryhub_longtermentry WHERE id = c.entry_id AND space_id = %(space)s LIMIT 1) e
 """  # noqa: S608 (SQL and numbers of ours are put in)
 SOURCE = "SELECT content FROM memoryhub_revision WHERE space_id = %s AND file_id = %s AND number = %s"
 

@@ -39,8 +39,8 @@ WITH counted AS MATERIALIZED (
 )
 SELECT c.id, v.cosine, coalesce(w.words, 0), coalesce(w.coverage, 0), {TEXT_COLUMNS}
 FROM by_words w FULL JOIN by_meaning m USING (id)
-JOIN memoryhub_chunk c USING (id) JOIN memoryhub_longtermentry e ON e.id = c.entry_id
-LEFT JOIN LATERAL (SELECT {COSINE} AS cosine FROM {VECTORS} AND chunk_id = c.id) v ON true
+JOIN memoryhub_chunk c USING (id) JOIN memoryhub_longtermentry e ON e.id = c.entry_id AND e.space_id = {{space}}
+LEFT JOIN LATERAL (SELECT {COSINE} AS cosine FROM {VECTORS} AND chunk_id = c.id) v ON true WHERE c.space_id = {{space}}
 """  # noqa: S608 (numbers and parts of our own are put in)
 
 

@@ -16,7 +16,7 @@ SELECT s.longterm_mark, f.chunk_id, t.* FROM memoryhub_space s
 LEFT JOIN unnest(%(chunks)s::bigint[]) AS f(chunk_id) ON true LEFT JOIN LATERAL (
     SELECT {TEXT_COLUMNS}
     FROM (SELECT * FROM memoryhub_chunk WHERE id = f.chunk_id AND space_id = {{space}} LIMIT 1) c
-    CROSS JOIN LATERAL (SELECT * FROM memoryhub_longtermentry WHERE id = c.entry_id LIMIT 1) e
+    CROSS JOIN LATERAL (SELECT * FROM memoryhub_longtermentry WHERE id = c.entry_id AND space_id = {{space}} LIMIT 1) e
 ) t ON true WHERE s.id = {{space}}
 """  # noqa: S608 (columns of our own)
 

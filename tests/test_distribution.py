@@ -1,0 +1,117 @@
+"""Large tables can be split by space, over partitions or servers: each statement about them names the space, and what is unique
+in them is so within one."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from django.apps import apps
+from django.db import connection, models
+from django.test import Client
+
+from memoryhub.domain import accounts, demo, prompts, spaces
+from memoryhub.models import HUB
+from tests import walking
+
+LARGE = (
+    "activity.line", "quarantine.record", "quarantine.state", "memoryhub_revision", "memoryhub_longtermentry",
+    "memoryhub_entryrevision", "memoryhub_chunk", "memoryhub_embedding", "memoryhub_posting", "memoryhub_telltale",
+    "memoryhub_lexemecount", "memoryhub_delivery", "memoryhub_prompttext",
+)  # fmt: skip
+# A table where rows are read, joined or changed, by the name that follows these words or a comma.
+USED = re.compile(rf'\b(?:FROM|JOIN|UPDATE|INTO)\s+"?({"|".join(LARGE)})"?\b')
+INSERTED = re.compile(r"\bINTO\s+\S+\s+(?:AS \w+\s+)?\([^)]*\bspace_id\b")
+# A condition on the space: a column that only is read tells no server where to look.
+NAMED = re.compile(r'\bspace_id"?\)?\s*(?:=|IN\b)|=\s*[\w."]*\bspace_id\b(?!"?\s*=)')
+WRITTEN = re.compile(r'"(quarantine|activity)"\."(\w+)"')
+
+
+def uses(statement: str) -> list[str]:
+    return USED.findall(WRITTEN.sub(r"\1.\2", statement))
+
+
+def lacks_space(statement: str) -> bool:
+    """Whether a statement uses large tables more often than it names a space."""
+    return len(uses(statement)) > len(NAMED.findall(statement)) + len(INSERTED.findall(statement.replace('"', "")))
+
+
+def test_what_a_statement_lacks_is_seen():
+    assert uses('SELECT 1 FROM "quarantine"."record" r JOIN memoryhub_chunk c ON true') == [
+        "quarantine.record",
+        "memoryhub_chunk",
+    ]
+    assert lacks_space("SELECT 1 FROM memoryhub_chunk WHERE id = 3")
+    assert lacks_space(
+        'SELECT 1 FROM "memoryhub_chunk" c JOIN memoryhub_posting p ON p.chunk_id = c.id WHERE c.space_id = 1'
+    )
+    assert lacks_space('SELECT "memoryhub_chunk"."space_id" FROM "memoryhub_chunk" WHERE "memoryhub_chunk"."id" = 3')
+    assert not lacks_space("SELECT 1 FROM memoryhub_chunk WHERE space_id = 1 AND id = 3")
+    assert not lacks_space('INSERT INTO "memoryhub_chunk" ("id", "space_id") VALUES (1, 2)')
+    assert not lacks_space("SELECT 1 FROM memoryhub_space WHERE id = 1")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_every_call_and_page_names_the_space_in_statements_about_large_tables(statements):
+    space = demo.make()
+    person = accounts.create_person(HUB, "looks-at-all")
+    spaces.add_member(space, HUB, person, "owner")
+    _, secret = accounts.create_token(space, HUB, agent=prompts.agent_by_slug(space, "forge"))
+    with statements() as sent:
+        calls(secret)
+        pages(space, person)
+    assert {one for statement in sent for one in uses(statement)} >= set(LARGE) - {"memoryhub_entryrevision"}
+    assert {statement for statement in sent if lacks_space(statement)} == set()
+
+
+def calls(secret: str) -> None:
+    """What agents ask for, twice: with nothing remembered and from what is."""
+    client, token = Client(), {"Authorization": f"Bearer {secret}"}
+    for number in range(2):
+        for path in (
+            "prompt", "prompt?query=refund", f"prompt?query=refund+{number}&task={number}", "files/memories/AGENTS.md",
+            "files?prefix=/memories/", "grep?pattern=refund", "glob?pattern=**/*.md", "retrieve?query=refund", "working", "proposals",
+            "search?q=refund",
+        ):  # fmt: skip
+            assert client.get(f"/api/v1/{path}", headers=token).status_code == 200, path
+        body = {"content": f"Refund {number} of the day was paid by card and the customer was told.", "session_id": "s"}
+        sent = {"data": json.dumps(body | {"node_id": "n"}), "content_type": "application/json"}
+        assert client.post("/api/v1/quarantine", headers=token, **sent).status_code == 201
+
+
+def pages(space, person) -> None:
+    client = Client()
+    client.force_login(person)
+
+    def get(path: str) -> walking.Answer:
+        answer = client.get(path)
+        content = b"".join(answer.streaming_content) if answer.streaming else answer.content
+        kind = answer.headers.get("Content-Type", "").partition(";")[0]
+        text = content.decode("utf-8", "replace") if kind == "text/html" else ""
+        return walking.Answer(answer.status_code, kind, text, answer.headers.get("Location", ""))
+
+    searched = f"{space.get_absolute_url()}search/?q=refund"
+    found = walking.walk(get, [space.get_absolute_url(), searched], each=1, most=120)
+    assert len(found) > 60
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("table", LARGE)
+def test_what_is_unique_in_a_large_table_is_so_within_a_space(table):
+    """But for the id, to which a key split by space adds the space: nothing refers to these rows by a foreign key."""
+    name = connection.ops.quote_name(table) if "." not in table else '"{}"."{}"'.format(*table.split("."))
+    model = next(
+        one for one in apps.get_app_config("memoryhub").get_models() if one._meta.db_table.replace('"', "") == table
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT c.relname, ARRAY(SELECT attname::text FROM pg_attribute WHERE attrelid = i.indrelid AND attnum = ANY(i.indkey)) "
+            "FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = %s::regclass AND i.indisunique "
+            "AND NOT i.indisprimary",
+            [name],
+        )
+        assert [index for index, columns in cursor.fetchall() if "space_id" not in columns] == []
+        cursor.execute("SELECT conname FROM pg_constraint WHERE contype = 'f' AND confrelid = %s::regclass", [name])
+        assert cursor.fetchall() == []
+    assert isinstance(model._meta.pk, models.BigAutoField)
