@@ -100,6 +100,13 @@ def translated(text: Any) -> str:
     return text if language == ENGLISH else catalogue.load(translation.to_locale(language)).translated(text)
 
 
+def offered(text: Any) -> str:
+    """A reason that pages offer, in the language that is active; what somebody wrote in words of their own as they wrote it."""
+    text = str(text or "")
+    language = translation.get_language() or ENGLISH
+    return text if language == ENGLISH else catalogue.load(translation.to_locale(language)).exact(text) or text
+
+
 # Why the hub itself made a revision, where a person did it.
 HUB_REASON = re.compile(
     r"(?:(?:Restored|Merged with) revision|Undone: (?:proposal|revision)|Revision|Took back the change on disk \(revision) \d"

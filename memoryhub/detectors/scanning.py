@@ -16,9 +16,7 @@ REACH = 500
 def lowered(text: str) -> str:
     """Lower case without moving any offset (`İ` alone would become two characters)."""
     lower = text.lower()
-    if len(lower) == len(text):
-        return lower
-    return "".join(low if len(low := char.lower()) == 1 else char for char in text)
+    return lower if len(lower) == len(text) else "İ".join(part.lower() for part in text.split("İ"))
 
 
 _SHORT = 10_000  # characters of words, up to which asking for each needle is quicker than loading NumPy, and not slower than using it

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from argparse import SUPPRESS, ArgumentParser
+import sys
+from argparse import SUPPRESS, ArgumentParser, HelpFormatter
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from memoryhub.text import catalogue, unseen
 
@@ -30,11 +31,34 @@ def one_line(text: str) -> str:
     return unseen.spelled_out(text).replace("\n", "<U+000A>").replace("\t", "<U+0009>")
 
 
+# What every command of Django takes as well. It works, and stands in no help: few need it.
+OF_DJANGO = {"--version", "--verbosity", "--settings", "--pythonpath", "--traceback", "--no-color", "--force-color"}
+
+
+class TranslatedHelp(HelpFormatter):
+    def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: str | None = None) -> None:
+        super().add_usage(usage, actions, groups, say("usage:") + " " if prefix is None else prefix)
+
+
 def with_help(parser: P, translate: Callable[[str], str] = say) -> P:
-    """The parser with its description and the help of its arguments in the language of the terminal."""
+    """The parser with its description, the help of its arguments and its refusals in the language of the terminal."""
     if parser.description:
         parser.description = translate(parser.description)
     for action in parser._actions:  # argparse has no other way to list them
+        if OF_DJANGO.intersection(action.option_strings):
+            action.help = SUPPRESS
         if action.help and action.help is not SUPPRESS:
             action.help = translate(action.help)
+    for group in parser._action_groups:
+        if group.title:
+            group.title = translate(group.title)
+    parser.formatter_class = type("_Help", (TranslatedHelp, parser.formatter_class), {})
+
+    def refuse(message: str) -> NoReturn:
+        parser.print_usage(sys.stderr)
+        parser.exit(2, f"{parser.prog}: {translate(message)}\n")
+
+    # Called from Python, a command of Django raises instead.
+    if getattr(parser, "called_from_command_line", True):
+        vars(parser)["error"] = refuse
     return parser

@@ -10,7 +10,7 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
-from memoryhub.languages import translated
+from memoryhub.languages import offered, translated
 from memoryhub.templatetags.agent_names import agent_title
 from memoryhub.templatetags.hub import actor_glyph, actor_name, clock
 
@@ -27,8 +27,13 @@ def log_line(context: dict[str, Any], line: Any) -> SafeString:
     return mark_safe(  # noqa: S308  every piece is escaped
         f"<li>{clock(line.at)}{actor_glyph(line.actor_kind)}"
         f'<span class="strong clip">{escape(actor_of(line))}</span><span>{says}</span>'
-        f'<span class="small dim nowrap">{escape(translated(line.aside))}</span></li>'
+        f'<span class="small dim nowrap">{escape(_aside(line))}</span></li>'
     )
+
+
+def _aside(line: Any) -> str:
+    # Beside a line about a proposal stands what somebody said of it.
+    return offered(line.aside) if line.verb.startswith("proposals.") else translated(line.aside)
 
 
 def actor_of(line: Any) -> str:
@@ -42,7 +47,7 @@ def ending(line: Any) -> str:
     if line.adds.startswith("; "):
         return _("; ") + translated(line.adds.removeprefix("; "))
     if line.adds.startswith(": “") and line.adds.endswith("”"):  # a person's reason, often one that a page offered
-        return f"{_(': ')}“{translated(line.adds[3:-1])}”"
+        return f"{_(': ')}“{offered(line.adds[3:-1])}”"
     if line.adds.startswith(": "):
         return _(": ") + translated(line.adds.removeprefix(": "))
     adds = translated(ASKED_BY.sub(lambda found: str(agent_title(found[0])), line.adds))
@@ -52,7 +57,8 @@ def ending(line: Any) -> str:
 def _thing_link(context: dict[str, Any], line: Any) -> str:
     """The object of a line, with a link unless it has no page."""
     css = ' class="mono"' if line.path else ""
-    thing = escape(line.thing if line.thing == line.path else translated(line.thing))
+    # A path, and what an entry says, are no words of the hub.
+    thing = escape(line.thing if line.thing == line.path or line.thing.startswith("“") else translated(line.thing))
     if line.url and (line.url != "settings/people/" or context["role"] == "owner"):
         return f'<a{css} href="/s/{context["space"].slug}/{escape(line.url)}">{thing}</a>'
     return f"<span{css}>{thing}</span>" if line.path else thing

@@ -17,12 +17,13 @@ from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
 
 from memoryhub.domain import proposals
 from memoryhub.domain.proposals import kind_of
-from memoryhub.languages import translated
+from memoryhub.languages import offered, translated
 from memoryhub.templatetags.agent_names import agent_title
 from memoryhub.templatetags.files import leads_to
 from memoryhub.templatetags.hub import ago, join_html, join_words, names, plural
 
 register = template.Library()
+register.filter("offered", offered)
 STATE_GLYPHS = {
     "pending": "clock", "approved": "check", "outdated": "clock", "expired": "clock", "changes_requested": "retry",
 }  # fmt: skip
@@ -67,7 +68,7 @@ def proposal_state(proposal: Any) -> str:
 @register.filter
 def reason_words(proposal: Any) -> str:
     """The reason of a decision, without the words that only the agent needs."""
-    return proposal.note.removeprefix(proposals.TRY_AGAIN)
+    return offered(proposal.note.removeprefix(proposals.TRY_AGAIN))
 
 
 @register.filter
@@ -209,7 +210,7 @@ def approved_words(proposal: Any) -> SafeString:
     else:
         words = _('Approved by <b class="strong">{person}</b>.')
     said = format_html(words, person=proposal.decided_by_name, number=proposal.applied_revision)
-    return format_html("{} “{}”", said, proposal.note) if proposal.note else said
+    return format_html("{} “{}”", said, offered(proposal.note)) if proposal.note else said
 
 
 @register.simple_tag

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from memoryhub.detectors import titles
 from memoryhub.domain import contexts, files, proposals
-from memoryhub.languages import translated
+from memoryhub.languages import offered, translated
 from memoryhub.models import Proposal, Record, Space
 
 DECIDED = {
@@ -53,7 +53,7 @@ def timeline(proposal: Proposal, review: proposals.Review) -> list[dict[str, Any
     for one in review.comments:
         events.append({"at": one.created_at, "kind": one.actor_kind, "who": one.actor_name, "says": f"“{one.text}”"})
     if proposal.decided_at:
-        note = proposal.note.removeprefix(proposals.TRY_AGAIN)
+        note = offered(proposal.note.removeprefix(proposals.TRY_AGAIN))
         says = str(DECIDED.get(proposal.shown_state, proposal.state))
         if proposal.with_edits:
             says = _("approved with edits")

@@ -65,10 +65,11 @@ def main(arguments: list[str]) -> int:
 def take(hub: hubs.Hub, home: Path, out: Path) -> None:
     # Only now is Django set up.
     from memoryhub.domain import coding_agents, contexts, files, spaces
-    from memoryhub.models import HUB, Mount, Role
+    from memoryhub.models import HUB, Mount, Role, Space
 
     project = str(home / "shop")
     space = contexts.show_laptop(HUB, str(home), coding_agents.find_agents(str(home), [project]), [project]).space
+    Space.objects.filter(pk=space.pk).update(name="Laptop")  # not the name of the machine that takes the pictures
     for mount in Mount.objects.within(space):
         files.take_in_mount(space, mount)
     spaces.add_member(space, HUB, hubs.person_with(hub.space, "owner"), Role.OWNER)

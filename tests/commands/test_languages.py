@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from tests.running import clean, command
 
@@ -34,3 +35,19 @@ def test_refusals_are_in_the_language_of_the_terminal(tmp_path):
 def test_the_setting_wins_over_the_terminal():
     assert "approve    Approve a proposal." in command("--help", **{**CHINESE, "MEMORYHUB_LANGUAGE": "en"}).stdout
     assert clean()["MEMORYHUB_LANGUAGE"] == "en"  # tests do not depend on whose terminal they run in
+
+
+def test_wrong_arguments_and_their_help_are_in_the_language_of_the_terminal():
+    chinese = {"MEMORYHUB_LANGUAGE": "zh-hans"}
+    assert "没有命令“agents”" in command("agents", **chinese).stderr
+    wrong = command("agent", **chinese)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert wrong.stderr.startswith("用法： memoryhub agent") and "缺少以下参数：verb, name" in wrong.stderr
+    shown = command("check", "--help", **chinese).stdout
+    assert (
+        "文件夹或单个文件" in shown
+        and "位置参数" in shown
+        and not re.search(r"\b(usage|options|show|default)\b", shown)
+    )
+    english = command("agent", "--help").stdout
+    assert "--data-dir" in english and "--pythonpath" not in english

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -12,7 +13,7 @@ from memoryhub.detectors.finding import Lines
 from memoryhub.detectors.injection import RULES
 from memoryhub.detectors.injection.rule import Rule
 from memoryhub.detectors.risky_advice.signs import SIGNS, Sign
-from memoryhub.detectors.scanning import Needles, distinct_words, may_contain, offsets_of
+from memoryhub.detectors.scanning import Needles, distinct_words, lowered, may_contain, offsets_of
 from memoryhub.detectors.stems import Together, groups
 from tests.detectors.test_risky_advice import LOOSENS, RUNS, SENDS
 from tests.fixtures.injection_texts import ATTACKS, PLAIN
@@ -144,3 +145,16 @@ def characters(kind: Any, value: Any) -> set[str]:
         return {UNKNOWN}
     blank = (named.CATEGORY, named.CATEGORY_SPACE)
     return {chr(what) if part is named.LITERAL else " " if (part, what) == blank else UNKNOWN for part, what in value}
+
+
+def test_lower_case_of_a_text_with_a_dotted_capital_keeps_every_offset_in_few_calls() -> None:
+    text = "İSTANBUL und KÖLN İ " * 5_000
+    calls: list[str] = []
+    sys.setprofile(lambda _frame, event, _function: calls.append(event))
+    try:
+        lower = lowered(text)
+    finally:
+        sys.setprofile(None)
+    assert lower == "İstanbul und köln İ " * 5_000
+    assert sum(event == "c_call" for event in calls) < 12_000
+    assert [char for char in map(chr, range(0x110000)) if len(char.lower()) != 1] == ["İ"]

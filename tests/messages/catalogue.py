@@ -37,6 +37,7 @@ def sources() -> Iterator[tuple[Path, Iterator[Message]]]:
         yield file, in_python.descriptions_of(file.read_text())
     yield PACKAGE / "domain/activity", iter([(text, "") for text in (*in_python.STORED_BEFORE, *in_python.CODES_SHOWN)])
     yield PACKAGE / "dialects/coding", iter([(text, "") for text in in_python.LOADING])
+    yield PACKAGE / "management", iter([(text, "") for text in in_python.ARGPARSE])
     yield PACKAGE / "detectors", in_detectors.messages()
     for file in in_templates.files():
         yield file, in_templates.messages_of(file.read_text())

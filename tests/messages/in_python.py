@@ -24,6 +24,8 @@ TOLD: dict[str, tuple[tuple[int, ...], tuple[str, ...]]] = {
     **dict.fromkeys(REFUSALS, ((0,), ())),
     "record": ((3,), ("adds", "aside")),
     "make_line": ((3,), ("adds", "aside")),
+    "add_argument": ((), ("help",)),
+    "say": ((0,), ()),
 }
 # Rooms whose words reach people through pages, or as answers of commands: every literal there that reads like words counts.
 SPEAKING = (
@@ -86,6 +88,8 @@ CODES_SHOWN = (
     "%(count)s %(things)s", "Hidden: %(what)s.", "a minute", "%(count)s seconds", "%(count)s minutes",
     "proposal %(number)s", "record %(number)s", "receipt %(number)s", "the space %(name)s", "wrong",
     "viewer", "editor", "reviewer", "owner", "person", "agent", "disk", "hub", "import",
+    "promotion", "template", "insert", "as viewer", "as editor", "as reviewer", "as owner", "corrected", "checked", "a retrieval",
+    "from %(path)s",
     "admits", "holds", "a session", "a promotion", "one revision", "an exact text", "removed secret",
     "disk", "per thread", "of memory", "BOM", "no BOM",
     "one line", "LF and CR LF mixed", "CR LF and LF mixed", "no newline at the end",
@@ -110,6 +114,14 @@ LOADING = (
     "Lost from line %(line)s on", "Says what %(path)s says", "Rules must end in .mdc", "A file of its workspace",
     "Aider reads no file by its name; list it under read: in .aider.conf.yml", "Listed by read: in %(config)s",
     "Named by instructions in opencode.json: %(entry)s",
+)  # fmt: skip
+
+# What argparse says by itself; the catalogues that it looks into have no Chinese.
+ARGPARSE = (
+    "the following arguments are required: %(names)s", "argument %(name)s: invalid choice: %(value)s (choose from %(choices)s)",
+    "argument %(name)s: expected one argument", "argument %(name)s: invalid int value: %(value)s",
+    "argument %(name)s: not allowed with argument %(other)s", "one of the arguments %(names)s is required",
+    "unrecognized arguments: %(names)s", "show this help message and exit", "positional arguments", "options",
 )  # fmt: skip
 
 Message = tuple[str, str]  # msgid and plural, which is empty where there is none

@@ -30,7 +30,16 @@ def translator(house):
 
 @pytest.mark.parametrize(
     "where",
-    ["proposals/", "proposals/1/", "quarantine/", f"files{PATH}?view=edit", "proposals/1/?edit=1", "activity/", ""],
+    [
+        "proposals/",
+        "proposals/1/",
+        "quarantine/",
+        f"files{PATH}?view=edit",
+        "proposals/1/?edit=1",
+        "activity/",
+        "search/?q=instructions",
+        "",
+    ],
 )
 def test_every_page_calls_an_agent_by_its_name(as_role, house, translator, where):
     assert translator.slug == "agent-1"

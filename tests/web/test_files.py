@@ -472,3 +472,12 @@ def test_a_save_is_undone_and_later_changes_stay(space, client, sign_in):
     files.write(space, HUB, PATH, b"x\n")
     assert client.post(undo).status_code == 409
     assert files.read(space, PATH).content == b"x\n"
+
+
+def test_one_revision_has_nothing_to_compare_with(space, client, sign_in):
+    sign_in("viewer")
+    files.write(space, HUB, PATH, b"one\n")
+    address = "/s/ledger/files/memories/AGENTS.md?view=history"
+    assert 'form="pick">Compare' not in one_line(client.get(address))
+    files.write(space, HUB, PATH, b"two\n")
+    assert 'form="pick">Compare' in one_line(client.get(address))

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import translation
 
 from memoryhub import languages, settings
-from memoryhub.domain import accounts, files, prompts, proposals
+from memoryhub.domain import accounts, files, longterm, prompts, proposals
 from memoryhub.management import terminal
 from memoryhub.models import HUB, ActivityLine, RecordState
 from memoryhub.stores.survey import Group, Survey
@@ -241,6 +241,25 @@ def test_the_words_of_people_and_agents_stay_as_they_wrote_them(house, as_role, 
     for page in ("files/memories/", f"files{path}?view=history", f"files{path}?view=blame", f"files{path}?view=diff",
                  f"files{path}", "proposals/", "proposals/1/"):  # fmt: skip
         assert words in client.get(f"/s/books/{page}", headers=CHINESE).content.decode(), page
+
+
+@pytest.mark.parametrize("words", ["The export writes amounts in cents.", "It must be answered within 7 days."])
+def test_no_words_of_an_entry_a_comment_or_a_reason_are_taken_for_those_of_the_hub(house, as_role, words):
+    """They read like lines that the hub writes of itself, “forge writes a.md” for one."""
+    path = "/memories/AGENTS.md"
+    files.add_mount(house.space, HUB, "/memories/", store="database", policy="review")
+    forge = prompts.create_agent(house.space, HUB, "forge")
+    longterm.store(house.space, house.owner, words)
+    for number in (1, 2):
+        proposals.propose(house.space, forge, kind="write", path=path, content=b"%d\n" % number, reason="x")
+    proposals.comment(house.space, house.owner, 1, words)
+    proposals.reject(house.space, house.owner, 1, note=words)
+    proposals.reject(house.space, house.owner, 2, note="transient")
+    client = as_role("owner")
+    for page, times in (("activity/", 2), ("proposals/1/", 3)):
+        shown = client.get(f"/s/books/{page}", headers=CHINESE).content.decode()
+        assert shown.count(words) >= times, page
+    assert "transient" not in client.get("/s/books/proposals/2/", headers=CHINESE).content.decode()
 
 
 @pytest.mark.parametrize(

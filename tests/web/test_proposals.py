@@ -385,7 +385,7 @@ def test_what_approving_means_is_said_for_each_kind(house, forge, as_role):
     boxes = [client.get(at(house, "detail", n)).content.decode().split('id="decide-h"')[1] for n in range(1, 5)]
     assert "Gone from the prompt of <b>forge</b>" in boxes[0] and "Seen by" not in boxes[0]
     assert "agents no longer find the file" in boxes[1]
-    assert "under its new name alone" in boxes[2]
+    assert "only under its new name" in boxes[2]
     assert "If the file changes" in boxes[2] and "If the file" not in boxes[3]
 
 
@@ -470,7 +470,7 @@ def test_grave_findings_are_left_out_of_many(house, forge, as_role):
     asked = ask(house, forge, TEXT.replace("Verify it", "Ver\u200bify it"))
     client = as_role("reviewer")
     page = client.get(at(house, "bulk"), {"n": "1"}).content.decode()
-    assert "decide on it by itself" in page and "seen-1" not in page
+    assert "decide on it separately" in page and "seen-1" not in page
     assert "None of them can be decided here." in page and "Approve these" not in page
     client.post(at(house, "decide_many"), {"seen-1": proposals.result(asked).seen, "do": "approve"})
     assert Proposal.objects.get().state == "pending"

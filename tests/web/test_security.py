@@ -73,6 +73,14 @@ def test_the_page_that_tries_the_api_out_may_draw_data_images_and_nothing_more(c
     assert policy ^ STRICT == {"img-src 'self'", "img-src 'self' data:"}
 
 
+@pytest.mark.parametrize("path", ["/s/books/", "/login/", "/api/v1/me", "/api/v1/openapi.json", "/healthz"])
+@pytest.mark.parametrize("method", ["get", "options"])
+def test_pages_of_other_origins_are_given_nothing_to_read(owner, path, method):
+    asked = {"Origin": "https://elsewhere.example", "Access-Control-Request-Method": "GET"}
+    answer = getattr(owner, method)(path, headers=asked)
+    assert [name for name in answer.headers if name.lower().startswith("access-control")] == []
+
+
 @pytest.mark.parametrize("path", ["/s/books/", "/s/books/none/", "/account/", "/login/", "/api/v1/me"])
 def test_nothing_personal_is_kept_by_a_cache(owner, path):
     assert "no-store" in owner.get(path).headers["Cache-Control"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable
 from typing import Any
 
@@ -30,9 +31,7 @@ class Command(HubCommand):
             "number", type=int, nargs="?", metavar="N", help="this one alone, with what it would change"
         )
         parser.add_argument("--space", default="main", metavar="SLUG", help="default: main")
-        parser.add_argument(
-            "--as", dest="as_user", default="", metavar="USER", help="taken for the sake of its siblings"
-        )
+        parser.add_argument("--as", dest="as_user", default="", metavar="USER", help=argparse.SUPPRESS)
         parser.add_argument("--state", default="pending", choices=["pending", "outdated", "decided"])
         parser.add_argument("--limit", type=int, default=200, metavar="N")
 

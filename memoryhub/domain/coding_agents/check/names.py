@@ -18,16 +18,15 @@ PATH = re.compile(r"(?:\./)?[A-Za-z0-9_.@-]+(?:/[A-Za-z0-9_.@-]+)+\.[A-Za-z][A-Z
 COMMAND = re.compile(r"(?:\$ )?(make|npm run|pnpm run|yarn run) ([A-Za-z][\w:.-]*)$")
 HEAD_OF_RULE = re.compile(r"[\t#]")  # what ends it
 BUILT = frozenset(["dist", "build", "out", "target", "node_modules", "coverage", "tmp", "temp", ".next", "htmlcov"])
-# A line with one of these speaks of a file that need not be there.
+# A line with one of these, outside of code, speaks of a file that need not be there.
 MADE_LATER = re.compile(
     r"\b(?:e\.g\.|example|create[sd]?|creating|generate[sd]?|output|new file|will be|writes?|template|rename|deprecated|removed|legacy"
-    r"|git-?ignored|untracked|not exist|deleted|missing|no longer|moved)\b|不存在|未发现|没有|创建|生成|例如|示例",
+    r"|git-?ignored|untracked|not exist|no longer|(?:is|are|was|were|been) (?:deleted|missing|moved|gone))\b"
+    r"|不存在|未发现|没有|创建|生成|例如|示例",
     re.IGNORECASE,
 )
 # Names that stand for any other, and files with secrets, which no checkout has.
-ANY_NAME = re.compile(
-    r"(?:^|[/_.-])(?:foo|bar|baz|xyz|xxx+|example|placeholder|your)(?:[/_.-]|$)|(?:^|/)\.env(?:\.|$)", re.IGNORECASE
-)
+ANY_NAME = re.compile(r"(?:^|[/_.-])(?:xyz|xxx+|placeholder|your)(?:[/_.-]|$)|(?:^|/)\.env(?:\.|$)", re.IGNORECASE)
 GOES_ELSEWHERE = re.compile(r"(?:cd|pushd) \S")
 MAX_PATTERNS = 1_000  # of one .gitignore
 WORKSPACES = ("pnpm-workspace.yaml", "lerna.json")
@@ -57,7 +56,7 @@ def dead_paths(file: MemoryFile) -> Iterator[FindingInFile]:
             continue
         names = (match[1].split(":")[0].removeprefix("./") for match in CODE_SPAN.finditer(line))
         dead = [name for name in names if is_dead(name)]
-        if dead and not MADE_LATER.search(line):
+        if dead and not MADE_LATER.search(CODE_SPAN.sub("", line)):
             yield from (FindingInFile("dead_path", file.path, number, f"{name} does not exist") for name in dead)
 
 
