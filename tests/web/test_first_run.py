@@ -140,7 +140,8 @@ def test_page_and_editor_say_which_prompts_hold_a_file_before_any_agent_exists(a
         assert says in one_line(owner.get(f"/s/books/files/memories/{path}"))
     editor = one_line(owner.get("/s/books/files/memories/AGENTS.md?view=edit"))
     assert "in every prompt" in editor and "Loaded by coding agents: " in editor
-    assert "In no agent's prompt." in html.unescape(one_line(owner.get("/s/books/files/memories/CLAUDE.md?view=edit")))
+    editor = html.unescape(one_line(owner.get("/s/books/files/memories/CLAUDE.md?view=edit")))
+    assert "Loaded by coding agents: Claude Code" in editor and "In no agent's prompt." not in editor
     saved = owner.post(
         "/s/books/file/write/memories/AGENTS.md", {"content": "# Shop\n", "base_revision": 1}, follow=True
     )

@@ -45,7 +45,9 @@ class Command(HubCommand):
         parser.add_argument("--workers", type=workers, default=2, metavar="N", help="web processes (2)")
         parser.add_argument("--hold", action="store_true", help="changes in DIR wait for a person")
         parser.add_argument("--demo", action="store_true", help="make a demo space; without DIR, open it")
-        parser.add_argument("--demo-at-first", action="store_true", help="the same, unless somebody has deleted it")
+        parser.add_argument(
+            "--demo-at-first", action="store_true", help="make a demo space, unless somebody has deleted it"
+        )
         parser.add_argument("--open", metavar="SLUG", help="the space to open instead")
 
     def run(self, **options: Any) -> None:
