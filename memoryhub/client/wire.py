@@ -18,9 +18,10 @@ from memoryhub import __version__
 
 from .cache import Cache
 from .calls import Answer, Call
-from .errors import BY_STATUS, HubError, HubRefused, HubUnavailable, RateLimited, Unauthenticated
+from .errors import BY_STATUS, HubError, HubRefused, HubUnavailable, Invalid, RateLimited, Unauthenticated
 
 MAX_ANSWER = 64 * 1024 * 1024
+MAX_ADDRESS = 60_000  # bytes of path and query: the hub reads heads of 64 kB
 NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 WARNINGS = "memoryhub-warnings"
 KEPT = ("etag", "content-type", WARNINGS)
@@ -130,6 +131,8 @@ class Exchange:
             content = body_bytes(self.call.body)
             headers += [(b"Content-Type", b"application/json"), (b"Content-Length", str(len(content)).encode())]
         query = f"?{httpx.QueryParams(self.call.params)}" if self.call.params else ""
+        if len(self.call.path) + len(query) > MAX_ADDRESS:
+            raise Invalid("The query is too long for one call. Ask with fewer words.", code="too_long")
         url = address(f"{self.settings.root}{self.call.path}{query}")
         stream = httpx.ByteStream(content)
         return httpx.Request(self.call.method, url, headers=headers, stream=stream, extensions=self.settings.extensions)

@@ -50,4 +50,4 @@ def fetched_words(delivery: Any) -> SafeString | str:
 
 
 def _fetched(delivery: Any, thread: str) -> SafeString:
-    return format_html("{}{}", ago(delivery.last_at), f", {thread}" if thread else "")
+    return format_html(_("{when}, {thread}") if thread else "{when}", when=ago(delivery.last_at), thread=thread)

@@ -251,7 +251,7 @@ def stretch_note(one: Any, agent: Any, template: Any) -> str:
         "longterm": _("%(n)s by the query") % {"n": one.count},
     }
     if one.kind == "template" and template:
-        told = {"version": template.version, "came_from": template.came_from}
+        told = {"version": template.version, "came_from": translated(template.came_from)}
         return _("of deepagents %(version)s, from the %(came_from)s") % told
     return _("set for this agent") if one.kind == "template" and agent.template else notes.get(one.kind, "")
 

@@ -15,7 +15,7 @@ register = template.Library()
 
 
 @register.simple_tag
-def token_facts(token: Any, separator: str = "; ", with_maker: bool = False) -> SafeString:
+def token_facts(token: Any, with_maker: bool = False) -> SafeString:
     """When a token was last used and from where, who made it, and when it ends if it does."""
     words = _("used {when} from {address}") if token.used_from else _("used {when}")
     used = format_html(words, when=ago(token.used_at), address=token.used_from)
@@ -23,4 +23,4 @@ def token_facts(token: Any, separator: str = "; ", with_maker: bool = False) -> 
     if with_maker:
         made = format_html(_("created by {person} {when}"), person=token.made_by, when=ago(token.created_at))
     ends = format_html(_("expires {when}"), when=until(token.expires_at)) if token.expires_at else ""
-    return format_html_join(separator, "{}", ((fact,) for fact in (used, made, ends) if fact))
+    return format_html_join(_("; "), "{}", ((fact,) for fact in (used, made, ends) if fact))

@@ -1,7 +1,7 @@
 """Finding and replacing copies of texts that are to be erased (pure). Everything works on bytes, so that no encoding hides one.
 
-A copy is the text itself, composed or decomposed, in one line, escaped for JSON, HTML or a URL, in base64, in UTF-16, or its
-beginning where a copy was shortened.
+A copy is the text itself, composed or decomposed, in one line, escaped for JSON, HTML or a URL, in base64, in UTF-16, in both,
+or its beginning where a copy was shortened.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ def variants_of(piece: str) -> set[str]:
     for one in tuple(found):
         found.add(html.escape(one))
         if not _has_surrogates(one):
-            found |= {quote(one), quote(one, safe=""), quote_plus(one), *_base64_cores(one.encode())}
+            found |= {quote(one), quote(one, safe=""), quote_plus(one)}
+            found |= {core for data in (one.encode(), *wide_variants_of(one)) for core in _base64_cores(data)}
     return found
 
 

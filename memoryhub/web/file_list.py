@@ -76,6 +76,11 @@ def filters_of(space: Space, mount: Mount, where: str, sources: contexts.SourceR
     read = contexts.read_paths(space, mount, where, sources)
     waiting = [path for path, _count in files.pending_below(space, where)]
     known = files.files_at(space, {*read, *waiting})
+    new = [path for path in read if path not in known]
+    if any(
+        isinstance(one, Published) for one in files.read_many(space, new).values()
+    ):  # just put on a disk: taken in now
+        known |= files.files_at(space, new)
     return {
         "read": files.entries_of(where, [known[path] for path in read if path in known]),
         "waiting": files.entries_of(where, [known[path] for path in sorted(waiting) if path in known]),

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from memoryhub.domain import prompts, quarantine
+from memoryhub.domain import files, prompts, quarantine
 from memoryhub.models import HUB
 from tests.browser.conftest import PHONE
 
@@ -67,6 +67,36 @@ def test_on_a_phone_every_page_of_settings_and_every_view_is_in_sight(space, sig
         links = page.locator(".set-nav a, .tabs a")
         assert links.count() >= 5
         assert links.evaluate_all(OUTSIDE) == [], path
+
+
+APART = """(links) => links.map((one) => {
+  const words = document.createRange();
+  words.selectNodeContents(one);
+  return words.getBoundingClientRect();
+}).map((box, at, all) => at && box.left - all[at - 1].right).slice(1)"""
+
+
+@pytest.mark.parametrize("locale", ["en", "zh-CN"])
+def test_on_a_phone_the_names_of_views_stand_apart(space, sign_in_as, new_page, locale, tmp_path):
+    (tmp_path / "AGENTS.md").write_text("Run the tests.\n")  # in no git repository: one finding beside "Checks"
+    files.add_mount(space, HUB, "/project/", store="filesystem", directory=str(tmp_path), policy="trusted")
+    page = sign_in_as("owner", new_page(viewport=PHONE, locale=locale))
+    for path, found in (("contexts/checks/", ["1"]), ("contexts/files/", [])):
+        page.goto(f"/s/{space.slug}/{path}")
+        links = page.locator(".tabs a")
+        assert page.locator(".tabs .tag").all_inner_texts() == found
+        assert links.evaluate_all(OUTSIDE) == [], path
+        assert min(links.evaluate_all(APART)) >= 10, path
+
+
+def test_on_a_phone_copy_stays_beside_the_name_of_its_lines(new_page):
+    page = new_page(viewport=PHONE)
+    page.goto("/client/")
+    heads = page.locator(".codeblock > header")
+    for head in heads.all():
+        name, button = head.locator("b").bounding_box(), head.locator("button").bounding_box()
+        assert button["y"] < name["y"] + name["height"] <= button["y"] + button["height"]
+        assert button["height"] < 40
 
 
 def test_a_wide_window_is_used_where_texts_are_read_and_decided(space, sign_in_as, new_page):

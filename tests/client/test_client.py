@@ -168,6 +168,13 @@ def test_log_and_retrieve(server, hub):
     assert server.asked[1].path == "/api/v1/retrieve?query=q&hot=3"
 
 
+def test_a_query_too_long_for_an_address_is_refused_here(server, hub):
+    for ask in (hub.retrieve, hub.retrieve_text, hub.search):
+        with pytest.raises(Invalid, match="too long"):
+            ask("refund " * 15_000)
+    assert not server.asked
+
+
 def test_metadata_that_is_no_json_is_refused_here(server, hub):
     from memoryhub.client import HubRefused
 

@@ -16,6 +16,7 @@ from tests.messages.in_templates import MARKED, literal, tokens_of
 from tests.messages.prose import like_a_sentence, prose
 
 VALUE = "\ufffc"  # where a tag or a variable stood
+COMMA = re.compile(rf"(?:^|{VALUE})\s*,")  # behind a value or an element; Chinese has another
 CSS_BLOCKS = ("_css", "_class")  # blocks that hold classes
 READ_OUT = {"title", "placeholder", "aria-label", "aria-description", "aria-roledescription", "alt", "label", "summary"}
 LITERAL = {"code", "kbd", "pre", "samp", "script", "style", "var"}  # elements whose text is no prose
@@ -62,7 +63,7 @@ class Page(HTMLParser):
             self.inside.pop()
 
     def handle_data(self, data: str) -> None:
-        if not self.inside and prose(data):
+        if not self.inside and (prose(data) or COMMA.search(data)):
             self.note(data)
 
     def note(self, text: str) -> None:

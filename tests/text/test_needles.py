@@ -24,6 +24,8 @@ FORMS = {
     "HTML": html.escape(TEXT), "a URL": "files/" + quote(TEXT, safe=""),
     "base64": base64.b64encode(b"before " + TEXT.encode() + b" behind").decode(),
     "base64, one byte later": base64.b64encode(b"before: " + TEXT.encode()).decode(),
+    "UTF-16 in base64": base64.b64encode(f"before {TEXT} behind".encode("utf-16")).decode(),
+    "UTF-16 of the other order in base64": base64.urlsafe_b64encode(f"{TEXT} behind".encode("utf-16-be")).decode(),
     "shortened": TEXT.split("\n")[0][:20] + "…", "cut off": "note: " + " ".join(TEXT.split())[:30],
 }  # fmt: skip
 

@@ -455,6 +455,15 @@ def test_a_folder_lists_what_agents_read_and_what_waits(space, client, sign_in):
     assert "No file matches." in emptied and "All 4" in emptied
 
 
+def test_a_file_just_put_on_disk_counts_as_read_by_an_agent(space, client, sign_in, tmp_path):
+    sign_in("viewer")
+    prompts.add_source(space, HUB, "/project/style.md")
+    files.add_mount(space, HUB, "/project/", store="filesystem", directory=str(tmp_path), policy="trusted")
+    (tmp_path / "style.md").write_text("Short.\n")
+    assert "Read by an agent 1" in one_line(client.get("/s/ledger/files/project/"))
+    assert listed(one_line(client.get("/s/ledger/files/project/?show=read"))) == ["style.md"]
+
+
 def test_a_save_is_undone_and_later_changes_stay(space, client, sign_in):
     sign_in("editor")
     where = reverse("files.write", args=["ledger", "memories/AGENTS.md"])

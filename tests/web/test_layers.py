@@ -68,6 +68,20 @@ def test_empty_pages_say_what_will_appear_there(reviewer):
     assert "No long-term entries yet" in read(reviewer, "longterm/")
 
 
+@pytest.mark.parametrize(
+    ("node_id", "kind", "says"),
+    [
+        ("agent", "agent", "agent output, 6 characters"),
+        ("answer", "agent", "output of the node <code>answer</code>, 6 characters"),
+        ("checker", "fact_check", "fact check by the node <code>checker</code>, 6 characters"),
+        ("lookup", "memory_retrieval", "retrieved by the node <code>lookup</code>, 6 characters"),
+    ],
+)
+def test_the_history_of_a_record_says_what_wrote_it(space, forge, reviewer, node_id, kind, says):
+    logged = quarantine.log(space, forge, content="Sunny.", session_id="c-1", node_id=node_id, node_kind=kind)
+    assert says in read(reviewer, f"quarantine/{logged.id}/")
+
+
 def test_a_held_record_is_seen_admitted_and_the_deed_undone(space, forge, reviewer):
     pk = log(space, forge, f"<b>x</b> Sig\u200bnature. {BAD}")
     page = read(reviewer, "quarantine/")
