@@ -7,12 +7,20 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
+import pytest
 
 from memoryhub.server import postgres
-from tests.running import Hub, command
-from tests.test_databases import as_superuser, server, url  # noqa: F401  a fixture
+from tests.running import Hub, command, copy
+from tests.test_databases import as_superuser, url
 
 FAST = {"fsync": "off"}
+
+
+@pytest.fixture
+def server(place, migrated_once):
+    """A server that the hub did not start."""
+    with postgres.ensure_running(copy(migrated_once, place / "server"), FAST) as found:
+        yield found
 
 
 def test_the_database_stops_in_the_middle_of_a_decision(server, place):

@@ -46,9 +46,9 @@ def fill(disk: Path) -> Path:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a disk of its own can be made by root alone")
-def test_it_is_said_and_prompts_go_on(small_disk, cluster_once):
+def test_it_is_said_and_prompts_go_on(small_disk, migrated_once):
     made = Cluster(small_disk)
-    copy(cluster_once / "postgres", made.server / "postgres")
+    copy(migrated_once / "postgres", made.server / "postgres")
     # A server that cannot write its log of changes ends; on a disk of its own it goes on to be read.
     wal = made.server / "postgres/pg_wal"
     subprocess.run(["cp", "-a", wal, small_disk / "wal"], check=True)
