@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from tests.cluster import Cluster, cluster_from, soon
-from tests.running import command, sign_in_by_link
+from tests.running import command, several, sign_in_by_link
 
 AGENTS = "/memories/AGENTS.md"
 
@@ -211,12 +211,11 @@ class TestRestore:
         shared.command("a", "backup", backup)
         write(shared, "a", AGENTS, "after the backup")
         all_agree(shared)
-        environment = shared.environment("drill")
-        done = command("restore", backup, "--data-dir", str(shared.place / "drill"), **environment)
-        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-        assert "2 nodes run on this database: a, b." in done.stderr
-        done = command("restore", backup, "--while-running", "--data-dir", str(shared.place / "drill"), **environment)
-        assert done.returncode == 0, done.stderr
+        line = ["restore", backup, "--data-dir", str(shared.place / "drill")]
+        (status, _, why), done = several(line, [*line, "--while-running"], **shared.environment("drill"))
+        assert (status, why.count("\n")) == (1, 1)
+        assert "2 nodes run on this database: a, b." in why
+        assert done[0] == 0, done
         assert "in the backup" in all_agree(shared)
         write(shared, "b", AGENTS, "after the restore")
         assert "after the restore" in all_agree(shared)
