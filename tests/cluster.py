@@ -257,11 +257,11 @@ def soon(holds: Callable[[], Any], seconds: float = 15) -> Any:
 
 
 @contextlib.contextmanager
-def cluster_from(cluster_once: Path) -> Iterator[Cluster]:
-    """A cluster without nodes, on a copy of an empty server."""
+def cluster_from(server: Path) -> Iterator[Cluster]:
+    """A cluster without nodes, on a copy of a server that is stopped."""
     with own_place() as place:
         made = Cluster(place)
-        copy(cluster_once, made.server)
+        copy(server, made.server)
         postgres.start(made.server, FAST)
         try:
             yield made

@@ -23,7 +23,16 @@ from psycopg._cursor_base import BaseCursor
 
 from memoryhub.server import postgres
 from tests.emptying import empty_database
-from tests.running import cluster_once, data_dir, hub, made_in_this_run, place, started_once, wheel  # noqa: F401  fixtures
+from tests.running import (  # noqa: F401  fixtures
+    cluster_once,
+    data_dir,
+    hub,
+    made_in_this_run,
+    migrated_once,
+    place,
+    started_once,
+    wheel,
+)
 
 # Data that a test run loses costs nothing; waiting for the disk does. What is counted in passing changes plans at random.
 FAST = {

@@ -225,6 +225,17 @@ def cluster_once() -> Path:
 
 
 @pytest.fixture(scope="session")
+def migrated_once(cluster_once: Path) -> Path:
+    """That data directory with all tables, and nothing in them but what migrations write: for tests of what comes later."""
+
+    def migrate(data_dir: Path) -> None:
+        done = command("migrate", "--data-dir", str(copy(cluster_once, data_dir)))
+        assert done.returncode == 0, done.stderr
+
+    return made_once("migrated", migrate)
+
+
+@pytest.fixture(scope="session")
 def wheel() -> Path:
     """The wheel of this tree."""
 

@@ -11,8 +11,6 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-import re2
-
 FOLDER = Path(__file__).parent.parent / "locale"
 PLACEHOLDER = re.compile(r"%\((\w+)\)[sd]")
 WORDS = {"wants", "policy", "reason", "what", "state", "does", "kind", "many", "script"}
@@ -20,6 +18,15 @@ COUNT, COUNTED = "%(count)s %(things)s", re.compile(r"([\d,]+) (.+)")
 WRITTEN = re.compile(r"%\((\w+)\)[sd]|%%")
 LONGEST = 2000  # characters: no sentence of the hub is longer, texts of agents are
 DEEPEST = 3  # parts in parts: texts of agents come here too, and “of of of of …” is a part of a part at every word
+
+
+def engine() -> Any:
+    """What finds patterns: RE2; where the client stands alone, with httpx and without the hub, Python's own."""
+    try:
+        import re2  # inside: `memoryhub sync` needs it in no environment
+    except ImportError:
+        return re
+    return re2
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,7 @@ class Pattern:
 
     @cached_property
     def expression(self) -> Any:
-        return re2.compile("(?s)" + "".join(expression_parts(self.literals, self.names)))
+        return engine().compile("(?s)" + "".join(expression_parts(self.literals, self.names)))
 
     def values_in(self, text: str) -> dict[str, str] | None:
         # Most sentences are ruled out by their longest piece; only few have their expression ever made.
@@ -124,7 +131,7 @@ def filled(sentence: str, values: Mapping[str, str]) -> str:
 def expression_parts(texts: Iterable[str], names: Iterable[str]) -> Iterable[str]:
     seen: set[str] = set()
     for text, name in zip(texts, [*names, ""], strict=True):
-        yield re2.escape(text)
+        yield engine().escape(text)
         if name:
             yield f"(?P<{name}>.*?)" if name not in seen else "(?:.*?)"
             seen.add(name)

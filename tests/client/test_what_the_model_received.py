@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,7 +19,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from memoryhub.client import MemoryHub, example
 from memoryhub.client.deepagents import MemoryHubBackend, MemoryHubMiddleware
-from tests.running import command, copied, running_in
+from tests.running import command, copied, running_in, several
 
 MESSAGE = {
     "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn", "stop_sequence": None,
@@ -40,20 +41,33 @@ def owner(hub):
     return owner
 
 
-NUMBERS = itertools.count(1)
+@pytest.fixture(scope="module")
+def more(hub):
+    """README's `agent add`, one agent for each test; they come from a process that adds six at once."""
+
+    def added() -> Iterator[dict[str, str]]:
+        for first in itertools.count(1, 6):
+            names = [f"scout-{number}" for number in range(first, first + 6)]
+            data = ["--data-dir", str(hub.data_dir)]
+            for name, made in zip(
+                names, several(*(["agent", "add", name, "--json", *data] for name in names)), strict=True
+            ):
+                assert made[0] == 0, made
+                yield {"name": name, "token": json.loads(made[1])["token"]}
+
+    return added()
 
 
 @pytest.fixture
-def scout(hub, owner, tmp_path, monkeypatch):
+def scout(hub, owner, more, tmp_path, monkeypatch):
     """README's `agent add scout`, its hub's pages as the owner sees them, and the system messages its model received."""
-    name = f"scout-{next(NUMBERS)}"
-    made = command("agent", "add", name, "--json", "--data-dir", str(hub.data_dir))
+    one = next(more)
     monkeypatch.setenv("MEMORYHUB_URL", hub.url)
-    monkeypatch.setenv("MEMORYHUB_TOKEN", json.loads(made.stdout)["token"])
+    monkeypatch.setenv("MEMORYHUB_TOKEN", one["token"])
     monkeypatch.setenv("MEMORYHUB_CACHE_DIR", str(tmp_path / "copies"))
     heard: list[str] = []
     monkeypatch.setattr(example, "scripted", lambda fact, scripted=example.scripted: listening(scripted(fact), heard))
-    return SimpleNamespace(name=name, hub=hub, owner=owner, heard=heard, token=json.loads(made.stdout)["token"])
+    return SimpleNamespace(**one, hub=hub, owner=owner, heard=heard)
 
 
 def sign_in(owner: httpx.Client, link: str) -> None:

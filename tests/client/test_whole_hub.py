@@ -15,7 +15,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from memoryhub.client import HubUnavailable, MemoryHub
-from tests.running import TREE, clean, command, data_dir, hub, place  # noqa: F401
+from tests.running import TREE, clean, command, data_dir, hub, place, several  # noqa: F401
 
 AGENTS = "/memories/AGENTS.md"
 
@@ -35,23 +35,17 @@ def example(settings, *words, **environment):
     )  # fmt: skip
 
 
-def inbox(hub):
-    listed = command("proposals", "--json", "--data-dir", str(hub.data_dir))
-    assert listed.returncode == 0, listed.stderr
-    return json.loads(listed.stdout)["items"]
-
-
 def test_four_lines_to_a_proposal_and_on_to_the_next_run(hub, scout, place):
     copies = {"MEMORYHUB_CACHE_DIR": str(place / "copies")}
     done = example(scout, "Refunds need a second person.", **copies)
     assert done.returncode == 0, done.stderr
     assert "proposal 1" in done.stdout
     assert "do not retry" in done.stdout
-    (waiting,) = inbox(hub)
+    data = ["--data-dir", str(hub.data_dir)]
+    listed, approved = several(["proposals", "--json", *data], ["approve", "1", *data])
+    assert (listed[0], approved[0]) == (0, 0), (listed, approved)
+    (waiting,) = json.loads(listed[1])["items"]
     assert (waiting["state"], waiting["path"], waiting["agent"]) == ("pending", AGENTS, "scout")
-
-    approved = command("approve", "1", "--data-dir", str(hub.data_dir))
-    assert approved.returncode == 0, approved.stderr
     with MemoryHub(scout["MEMORYHUB_URL"], scout["MEMORYHUB_TOKEN"], cache_dir=place / "copies") as client:
         assert "Refunds need a second person." in client.read(AGENTS)
         prompt = client.prompt(dialect="deepagents", thread="t-1")

@@ -18,7 +18,7 @@ from django.apps import apps
 from psycopg import sql
 
 from memoryhub.server import postgres
-from tests.running import TREE, clean, command, refused, several
+from tests.running import TREE, clean, command, copied, copy, several
 
 
 @pytest.fixture
@@ -98,8 +98,9 @@ def everything(data_dir: Path) -> dict[str, list[str]]:
     return found
 
 
-def test_every_row_of_every_table_comes_back(place, data_dir):
+def test_every_row_of_every_table_comes_back(place, data_dir, started_once):
     fill(data_dir)
+    copy(started_once, place / "new")
     before = everything(data_dir)
     tables = {
         model._meta.db_table.rpartition(".")[2].strip('"') for model in apps.get_app_config("memoryhub").get_models()
@@ -146,7 +147,9 @@ def test_what_was_there_is_kept_and_files_say_again_what_the_backup_says(place, 
     assert (folder / "AGENTS.md").read_text() == "two\n"
 
 
-def test_a_drill_in_another_data_directory_touches_nothing_that_is_live(place, data_dir):
+def test_a_drill_in_another_data_directory_touches_nothing_that_is_live(place, data_dir, started_once):
+    for name in ("drill", "other"):
+        copy(started_once, place / name)
     folder = place / "folder"
     folder.mkdir()
     (folder / "AGENTS.md").write_text("one\n")
@@ -164,12 +167,27 @@ def test_a_drill_in_another_data_directory_touches_nothing_that_is_live(place, d
 
 
 def test_it_is_made_while_the_hub_runs_and_restored_only_while_it_does_not(place, hub):
-    do(f"backup {place}/hub.tar", data_dir=hub.data_dir)
-    told = refused("restore", str(place / "hub.tar"), "--data-dir", str(hub.data_dir))
-    assert f"Another hub (process {hub.process.pid})" in told
+    backup, (status, _, told) = tried(f"backup {place}/hub.tar", f"restore {place}/hub.tar", data_dir=hub.data_dir)
+    assert (backup[0], backup[2], status) == (0, "", 1)
+    assert f"Another hub (process {hub.process.pid})" in told and told.count("\n") == 1
 
 
 class TestRefusals:
+    """All on one hub, whose database runs on: it stays as it was."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def data_dir(cls, started_once):
+        with copied(started_once) as data_dir, postgres.ensure_running(data_dir, {"fsync": "off"}):
+            yield data_dir
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def made(cls, data_dir):
+        """A backup of it, to be made wrong."""
+        do("space add team", f"backup {data_dir.parent}/hub.tar", data_dir=data_dir)
+        return data_dir.parent / "hub.tar"
+
     def test_no_such_file_and_no_backup(self, place, data_dir):
         (place / "note").write_text("hello")
         with tarfile.open(place / "other.tar", "w") as tar:
@@ -180,18 +198,16 @@ class TestRefusals:
         for name, answer in zip(names[1:], others, strict=True):
             assert answer == (1, "", f"{place / name} is no backup of memoryhub, or it is damaged.\n")
 
-    def test_a_backup_of_a_newer_version(self, place, data_dir):
-        do(f"backup {place}/hub.tar", data_dir=data_dir)
+    def test_a_newer_version_and_a_damaged_dump_change_nothing(self, place, data_dir, made):
         about = {"format": 1, "migrations": ["memoryhub.9999_future"]}
-        rewrite(place / "hub.tar", "manifest.json", json.dumps(about).encode())
-        assert "created by a newer memoryhub" in refused("restore", str(place / "hub.tar"), "--data-dir", str(data_dir))
-
-    def test_a_damaged_dump_changes_nothing(self, place, data_dir):
-        do("space add team", f"backup {place}/hub.tar", data_dir=data_dir)
-        with tarfile.open(place / "hub.tar") as tar:
+        rewrite(made, "manifest.json", json.dumps(about).encode(), to=place / "newer.tar")
+        with tarfile.open(made) as tar:
             dump = tar.extractfile("database.dump").read()
-        rewrite(place / "hub.tar", "database.dump", dump[: len(dump) - 2000])
-        assert refused("restore", str(place / "hub.tar"), "--data-dir", str(data_dir))
+        rewrite(made, "database.dump", dump[: len(dump) - 2000], to=place / "damaged.tar")
+        told = tried(f"restore {place}/newer.tar", f"restore {place}/damaged.tar", data_dir=data_dir)
+        for status, said, why in told:
+            assert (status, said, why.count("\n")) == (1, "", 1), why
+        assert "created by a newer memoryhub" in told[0][2]
         assert slugs(data_dir) == ["main", "team"]
         assert not list(data_dir.glob("before-restore-*"))
 
@@ -201,10 +217,11 @@ class TestRefusals:
         assert unwritable[:2] == (1, "") and "could not be written" in unwritable[2]
 
 
-def rewrite(archive: Path, name: str, content: bytes) -> None:
+def rewrite(archive: Path, name: str, content: bytes, *, to: Path) -> None:
+    """A copy of an archive in which one file has another content."""
     with tarfile.open(archive) as tar:
         kept = {entry.name: tar.extractfile(entry).read() for entry in tar}
-    with tarfile.open(archive, "w") as tar:
+    with tarfile.open(to, "w") as tar:
         for entry_name, old in {**kept, name: content}.items():
             entry = tarfile.TarInfo(entry_name)
             entry.size = len(content if entry_name == name else old)

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 
 from memoryhub.server import postgres, postgres_programs
-from tests.running import TREE, clean, command, running_in
+from tests.running import TREE, clean, command, copy, running_in
 
 KEY = "sk_live_51HxQf2KZvKYlo2C9mVbT8wXyZ0123456789abcd"
 WORD = "Zq7-tulip-42-Lp9"
@@ -55,8 +55,8 @@ PAGES = [
 ]  # fmt: skip
 
 
-def test_no_answer_no_page_and_no_table_has_a_secret_of_the_folder(place):
-    folder, data = place / "memory", place / "data"
+def test_no_answer_no_page_and_no_table_has_a_secret_of_the_folder(place, data_dir):
+    folder, data = place / "memory", data_dir
     folder.mkdir()
     (folder / "AGENTS.md").write_text(TEXT)
     (folder / "wide.md").write_bytes(TEXT.encode("utf-16"))
@@ -113,8 +113,8 @@ with database():
 """
 
 
-def test_a_backup_of_an_older_hub_is_restored_without_its_secrets(place, data_dir):
-    folder, data, new = place / "memory", data_dir, place / "new"
+def test_a_backup_of_an_older_hub_is_restored_without_its_secrets(place, data_dir, started_once):
+    folder, data, new = place / "memory", data_dir, copy(started_once, place / "new")
     folder.mkdir()
     (folder / "AGENTS.md").write_text(TEXT)
     do(data, "mount", "add", "/notes/", "--dir", str(folder))

@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -19,7 +20,7 @@ import psycopg
 import pytest
 
 from memoryhub.server import postgres, postgres_programs
-from tests.running import TREE, Hub, clean, command, copy, running_in
+from tests.running import TREE, Hub, clean, copy, running_in, several
 
 CANARY = "kanarienvogel-7f3a9"
 LINE = f"The {CANARY} of Mrs Marlowe sings at noon."
@@ -42,10 +43,17 @@ def hub(place: Path, started_once: Path, folder: Path):
         yield running
 
 
-def cli(hub: Hub, *arguments: str) -> Any:
-    done = command(*arguments, "--data-dir", str(hub.data_dir))
-    assert (done.returncode, done.stderr) == (0, ""), done.stderr
-    return json.loads(done.stdout) if "--json" in arguments else done.stdout
+def tried(hub: Hub, *lines: str) -> list[tuple[int, str, str]]:
+    return several(*([*shlex.split(line), "--data-dir", str(hub.data_dir)] for line in lines))
+
+
+def cli(hub: Hub, *lines: str) -> list[Any]:
+    """What these commands say, one after another."""
+    found = []
+    for line, (status, said, told) in zip(lines, tried(hub, *lines), strict=True):
+        assert (status, told) == (0, ""), (line, told)
+        found.append(json.loads(said) if "--json" in line else said)
+    return found
 
 
 class Door:
@@ -62,9 +70,8 @@ class Door:
 
 @pytest.fixture
 def doors(hub: Hub) -> tuple[Door, Door]:
-    agent = cli(hub, "agent", "add", f"{CANARY}-bot", "--json")["token"]
-    person = cli(hub, "user", "add", "boss", "--role", "owner", "--json")["token"]
-    return Door(hub, agent), Door(hub, person)
+    agent, person = cli(hub, f"agent add {CANARY}-bot --json", "user add boss --role owner --json")
+    return Door(hub, agent["token"]), Door(hub, person["token"])
 
 
 def through_every_door(agent: Door, person: Door) -> None:
@@ -136,15 +143,14 @@ def test_a_canary_at_every_door_is_nowhere_after_it_was_erased(hub, doors, folde
     assert before.count(CANARY.encode()) > 60
     assert CANARY in answers(*doors)
     backup = hub.data_dir.parent / "before.tar"
-    cli(hub, "backup", str(backup))
-    places = cli(hub, "erase", "--text", CANARY, "--all-spaces", "--dry-run", "--json")["places"]
-    assert {one["place"] for one in places} > {
+    erase = f"erase --text {CANARY} --all-spaces --json"
+    _, planned, receipt = cli(hub, f"backup {backup}", f"{erase} --dry-run", f"{erase} --yes")
+    assert {one["place"] for one in planned["places"]} > {
         "quarantine.record.content",
         "agent.slug",
         "prompttext.text",
         "proposal.change",
     }
-    receipt = cli(hub, "erase", "--text", CANARY, "--all-spaces", "--yes", "--json")
     assert receipt["search"]["rows_found"] == {} and receipt["still_stands"] == [], receipt
     assert [one["file"] for one in receipt["backups"]] == [str(backup)]
     after = dumped(hub)
@@ -210,7 +216,9 @@ def test_a_hub_that_is_killed_goes_on_erasing(place, started_once):
 
 
 def test_wrong_arguments_and_nothing_found_are_said(hub):
-    nothing = command("erase", "--text", "stands nowhere", "--yes", "--data-dir", str(hub.data_dir))
-    assert (nothing.returncode, nothing.stderr) == (1, "Nothing of it stands here.\n")
-    assert command("erase", "--text", "abcdefgh", "--data-dir", str(hub.data_dir)).returncode == 2
-    assert "Nothing of it" in cli(hub, "erase", "--session", "no-such", "--dry-run")
+    nothing, wrong, tried_out = tried(
+        hub, "erase --text 'stands nowhere' --yes", "erase --text abcdefgh", "erase --session no-such --dry-run"
+    )
+    assert (nothing[0], nothing[2]) == (1, "Nothing of it stands here.\n")
+    assert wrong[0] == 2
+    assert (tried_out[0], tried_out[2]) == (0, "") and "Nothing of it" in tried_out[1]

@@ -22,22 +22,23 @@ def until(condition, seconds=20.0):
     return found
 
 
-def test_up_hold(place):
-    folder, data = place / "memory", place / "data"
+def test_up_hold(place, data_dir):
+    folder, data = place / "memory", data_dir
     folder.mkdir()
     (folder / "AGENTS.md").write_text(ONE)
     with running_in(data, str(folder), "--hold") as hub:
         (folder / "AGENTS.md").write_text(TWO)  # at once: what was there at the start counts as approved
         token = json.loads(do(data, "agent", "add", "scout", "--json"))["token"]
         agent = httpx.Client(base_url=f"{hub.url}/api/v1/", headers={"Authorization": f"Bearer {token}"})
-        assert until(lambda: json.loads(do(data, "proposals", "--json"))["items"]), "the watcher found it by itself"
+        browser = httpx.Client(base_url=hub.url, follow_redirects=True)
+        sign_in(browser, hub.link)
+        assert until(lambda: browser.get("/s/main/proposals/1/").status_code == 200), "the watcher found it by itself"
+        assert [one["number"] for one in json.loads(do(data, "proposals", "--json"))["items"]] == [1]
         for call in ("prompt", "files/memories/AGENTS.md", "grep?pattern=Run&prefix=/memories/", "search?q=Run"):
             answer = agent.get(call, headers={"Accept": "application/json"}).text
             assert "make check" not in answer, call
         assert "make test" in agent.get("prompt").text
         assert agent.get("proposals").json()["items"] == [], "what is held is nothing for agents"
-        browser = httpx.Client(base_url=hub.url, follow_redirects=True)
-        sign_in(browser, hub.link)
         assert "disk" in browser.get("/s/main/proposals/1/").text
         do(data, "approve", "1")
         assert "make check" in agent.get("prompt").text and (folder / "AGENTS.md").read_text() == TWO

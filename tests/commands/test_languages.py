@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 
-from tests.running import clean, command
+from tests.running import TREE, clean, command
 
 CHINESE = {"MEMORYHUB_LANGUAGE": "", "LC_ALL": "", "LC_MESSAGES": "", "LANG": "zh_CN.UTF-8", "PYTHONUTF8": "1"}
 
@@ -51,3 +53,15 @@ def test_wrong_arguments_and_their_help_are_in_the_language_of_the_terminal():
     )
     english = command("agent", "--help").stdout
     assert "--data-dir" in english and "--pythonpath" not in english
+
+
+def test_a_client_that_stands_alone_speaks_it_too():
+    """`pip install --no-deps` and httpx: nothing that finds patterns but Python's own."""
+    script = (
+        "import sys; sys.modules['re2'] = None; from memoryhub.management import terminal; print(terminal.say({!r}))"
+    )
+    script = script.format("There is no command 'agents'; `memoryhub --help` lists them.")
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=TREE, env=clean(**CHINESE), capture_output=True, text=True
+    )
+    assert "没有命令“agents”" in done.stdout, done.stderr

@@ -12,8 +12,8 @@ from tests.cluster import Cluster, cluster_from, soon
 
 
 @pytest.fixture(scope="module")
-def shared(cluster_once):
-    with cluster_from(cluster_once) as made:
+def shared(migrated_once):
+    with cluster_from(migrated_once) as made:
         made.start_replica()
         for name in ("a", "b"):
             made.start(name, wait=False)

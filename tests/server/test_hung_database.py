@@ -16,9 +16,9 @@ from tests.cluster import Cluster, cluster_from, soon
 
 
 @pytest.fixture(scope="module")
-def shared(cluster_once):
+def shared(migrated_once):
     """Two nodes: the second hands out cached prompts while the database is away."""
-    with cluster_from(cluster_once) as made:
+    with cluster_from(migrated_once) as made:
         made.start("a", MEMORYHUB_STALE_PROMPT_SECONDS="600")
         made.start("b")
         made.agent = made.json("a", "agent", "add", "forge", "--dialect", "hub")["token"]

@@ -19,9 +19,9 @@ READS = "SELECT xact_commit FROM pg_stat_database WHERE datname = 'memoryhub'"
 
 
 @pytest.fixture(scope="module")
-def shared(cluster_once) -> Iterator[Cluster]:
+def shared(migrated_once) -> Iterator[Cluster]:
     """One node with one worker, so that each request meets the same connections."""
-    with cluster_from(cluster_once) as made:
+    with cluster_from(migrated_once) as made:
         made.start_replica(synchronous=False)
         hub = made.start("a", "--workers", "1", MEMORYHUB_REPLICA_URL=made.replica_url)
         made.owner = made.json("a", "user", "add", "olga", "--role", "owner")["token"]
