@@ -37,6 +37,12 @@ class HubForm(forms.Form):
                 field.widget.attrs.setdefault("class", "input")
 
     def refuse(self, error: Any) -> None:
-        """Adds a refusal of the domain to the field that it names, else to the form."""
-        field = error.details.get("field")
-        self.add_error(field if field in self.fields else None, translated(error.message))
+        """Adds a refusal of the domain to the field that it names, else to the form; it names the field by its label."""
+        name, message = error.details.get("field"), error.message
+        if name not in self.fields:
+            self.add_error(None, translated(message))
+            return
+        spoken, label = name.replace("_", " ").capitalize(), str(self.fields[name].label or pretty_name(name))
+        if message.startswith(f"{spoken} is "):
+            message = label + message.removeprefix(spoken)
+        self.add_error(name, translated(message))

@@ -195,4 +195,8 @@
     messageOf(field).remove();
     field.removeAttribute("aria-invalid");
   });
+  // What the hub refused is where one goes on, unless one is somewhere else already.
+  document.addEventListener("htmx:load", () => {
+    if (document.activeElement === document.body) document.querySelector("main [aria-invalid=true]")?.focus();
+  });
 })();

@@ -179,6 +179,17 @@ def test_sections_of_the_general_settings_are_saved_apart(space, sign_in_as):
     assert Space.objects.get(pk=space.pk).settings == {"proposal_days": 7}
 
 
+def test_a_refused_setting_has_the_focus_and_is_named_by_its_label(space, sign_in_as):
+    page = sign_in_as("owner")
+    page.goto("/s/ledger/settings/")
+    field = page.get_by_label("Proposals expire after (days)")
+    field.fill("999999")
+    field.press("Enter")
+    expect(page.get_by_text("Proposals expire after (days) is a number from 1 to 365.")).to_be_visible()
+    expect(field).to_be_focused()
+    expect(field).to_be_in_viewport()
+
+
 def test_it_all_works_without_scripts_on_a_phone(shop, sign_in_as, new_page):
     page = sign_in_as("owner", new_page(java_script_enabled=False, viewport=PHONE))
     page.goto(f"{PAGE}?path=/notes/never/a.md")
