@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import secrets
 import shutil
@@ -65,8 +66,9 @@ def test_it_is_said_and_prompts_go_on(small_disk, migrated_once):
             filler = fill(made.server)
 
             def refused() -> httpx.Response | None:
-                text = secrets.token_urlsafe(300_000)
-                answer = client.put(f"/files/memories/{secrets.token_hex(4)}.md", json={"content": text})
+                picture = base64.b64encode(b"\x89PNG\r\n\x1a\n" + secrets.token_bytes(300_000)).decode()
+                body = {"content": picture, "encoding": "base64"}
+                answer = client.put(f"/files/memories/{secrets.token_hex(4)}.png", json=body)
                 return answer if answer.status_code == 503 else None
 
             answer = soon(refused, 30)
