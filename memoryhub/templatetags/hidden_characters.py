@@ -52,13 +52,13 @@ def escape_with_labels(text: str) -> str:
     if text.isascii() and text.isprintable():
         return escape(text)
     kept = {match.start() for match in EMOJI_JOINER.finditer(text)} if "\u200d" in text else set()
-    out, at = [], 0
+    out, at, language = [], 0, get_language() or ""
     for match in UNSEEN_CHARACTER.finditer(text):
         if match.start() in kept:
             continue
         if match.start() > at:
             out.append(escape(text[at : match.start()]))
-        out.append(character_label(match.group()))
+        out.append(_label(match.group(), language))
         at = match.end()
     return "".join([*out, escape(text[at:])])
 
@@ -104,9 +104,14 @@ def label_hidden_in_page(html: str) -> str:
     if not UNSEEN_IN_PAGE.search(html):
         return html
     parts = PAGE_PART.split(html)  # every second one is a tag, or an element without elements
-    parts[::2] = [_draw_in_text(part) for part in parts[::2]]
-    parts[1::2] = [_spell_in_tag(part) for part in parts[1::2]]
+    parts[::2] = [part if _is_plain(part) else _draw_in_text(part) for part in parts[::2]]
+    parts[1::2] = [part if _is_plain(part) else _spell_in_tag(part) for part in parts[1::2]]
     return "".join(parts)
+
+
+def _is_plain(part: str) -> bool:
+    """Of most parts: quicker than to look for each unseen character, on pages with a million of them."""
+    return part.isascii() and part.isprintable()
 
 
 # A title in a drawing, and an option, hold elements: `<U+200B>` would be one, and never end.
