@@ -1,7 +1,7 @@
 // The palette: a dialog that is fetched when it is first opened. The input keeps the focus, the rows are links.
 "use strict";
 
-const PAUSE = 60; // ms without a key before the rows are asked for
+const PAUSE = 10; // ms without a key before the rows are asked for
 let styled = null;
 
 function withStyle(address) {
