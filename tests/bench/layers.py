@@ -147,7 +147,6 @@ def retrieval_against_raw(space: object) -> list[Row]:
     from memoryhub.domain import retrieval
     from memoryhub.domain.retrieval import vector_index
     from memoryhub.domain.retrieval.in_memory import texts
-    from memoryhub.domain.retrieval.in_memory import vectors as hub_vectors
 
     embedder = retrieval.serving_embedder(space)
     vectors = queries(space)
@@ -169,9 +168,8 @@ def retrieval_against_raw(space: object) -> list[Row]:
     }
 
     def for_the_first_time() -> object:
-        """Nothing is kept of the texts and vectors that its words bring up."""
+        """Nothing is kept of the texts that it brings up."""
         texts.texts.clear()
-        hub_vectors.some_vectors.clear()
         return acts["rare words"]()
 
     try:

@@ -43,10 +43,16 @@ SELECT chunk_id, 1 - distance AS cosine FROM (
     (SELECT * FROM ({ONE_BY_ONE} AND NOT in_index OFFSET 0) outside ORDER BY distance LIMIT {{limit}})
 ) nearest ORDER BY distance LIMIT {{limit}}
 """  # noqa: S608 (parts of our own)
-NEAREST = """
-WITH nearest AS MATERIALIZED ({nearest})
-SELECT s.longterm_mark, nearest.chunk_id, nearest.cosine FROM memoryhub_space s LEFT JOIN nearest ON true WHERE s.id = {space}
-"""
+# The nearest, and besides how near some others are. Those are lateral, or the planner scans all vectors of the space.
+NEAREST = f"""
+WITH nearest AS MATERIALIZED ({{nearest}})
+SELECT s.longterm_mark, f.is_nearest, f.chunk_id, f.cosine FROM memoryhub_space s LEFT JOIN (
+    SELECT true AS is_nearest, chunk_id, cosine FROM nearest UNION ALL
+    SELECT false, w.chunk_id, 1 - one.distance FROM unnest(%(others)s::bigint[]) AS w(chunk_id) CROSS JOIN LATERAL (
+        {ONE_BY_ONE} AND chunk_id = w.chunk_id AND vector_dims(vector) = {{d}} LIMIT 1
+    ) one
+) f ON true WHERE s.id = {{space}}
+"""  # noqa: S608 (parts of our own)
 LET_IN = f"""
 UPDATE memoryhub_embedding SET in_index = true WHERE id IN (
     SELECT id FROM memoryhub_embedding WHERE space_id = %s AND embedded_by = %s AND NOT in_index
@@ -66,22 +72,26 @@ has_index: Cache[bool] = Cache(
 )  # fmt: skip
 
 
-def nearest(space: int, mark: int, chunks: int, query: Query, readers: Readers, limit: int) -> dict[int, float]:
-    """So many of the nearest chunks with their cosines, under the mark of the space; else `Changed`."""
+def cosines(
+    space: int, mark: int, chunks: int, query: Query, readers: Readers, limit: int, others: list[int]
+) -> dict[int, float]:
+    """The cosines of so many of the nearest chunks and of these others, under the mark of the space; else `Changed`."""
     by_index = query.embedder is not None and is_index_used(chunks, query.dimensions, query.embedder)
-    rows = _read_nearest(space, query, readers, limit, by_index=by_index)
-    if by_index and len(rows) < limit:
+    rows = _read_cosines(space, query, readers, limit, others, by_index=by_index)
+    if by_index and sum(bool(is_nearest) for _, is_nearest, *_ in rows) < limit:
         # The index gives up where next to none of those that it comes upon are meant.
-        rows = _read_nearest(space, query, readers, limit, by_index=False)
+        rows = _read_cosines(space, query, readers, limit, others, by_index=False)
     if mark_in(rows) != mark:
         raise Changed
     # The cosine with a text that says nothing is no number: nothing is like nothing.
-    return {chunk: 0.0 if cosine != cosine else cosine for _, chunk, cosine in rows if cosine is not None}
+    return {chunk: 0.0 if cosine != cosine else cosine for *_, chunk, cosine in rows if cosine is not None}
 
 
-def _read_nearest(space: int, query: Query, readers: Readers, limit: int, *, by_index: bool) -> list[tuple[Any, ...]]:
-    sql = _nearest_sql(space, query.embedded_by, query.dimensions, readers.condition, limit, by_index)
-    return statements.rows(sql, {"vector": query.vector}, binary=True)
+def _read_cosines(
+    space: int, query: Query, readers: Readers, limit: int, others: list[int], *, by_index: bool
+) -> list[tuple[Any, ...]]:
+    sql = _cosines_sql(space, query.embedded_by, query.dimensions, readers.condition, limit, by_index)
+    return statements.rows(sql, {"vector": query.vector, "others": others}, binary=True)
 
 
 def nearest_by_index(space: Space, embedder: Embedder, limit: int) -> str:
@@ -93,9 +103,9 @@ def nearest_by_index(space: Space, embedder: Embedder, limit: int) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _nearest_sql(space: int, by: str, dimensions: int, readable: str, limit: int, by_index: bool) -> str:
+def _cosines_sql(space: int, by: str, dimensions: int, readable: str, limit: int, by_index: bool) -> str:
     names = {"space": int(space), "by": by, "d": int(dimensions), "readable": readable, "limit": int(limit)}
-    return NEAREST.format(nearest=(BY_INDEX if by_index else EXACT).format(**names), space=int(space))
+    return NEAREST.format(nearest=(BY_INDEX if by_index else EXACT).format(**names), **names)
 
 
 def is_large(chunks: int, dimensions: int) -> bool:

@@ -48,5 +48,4 @@ def _cosines(
     if fits_in_memory(counts.chunks, key.dimensions) and (kept := vectors.load(key, counts.mark, counts.chunks)):
         postings.check(space, counts)
         return kept.cosines(query.vector, readers, wanted, others)
-    nearest = vector_index.nearest(space, counts.mark, counts.chunks, query, readers, wanted)
-    return vectors.cosines_of_some(key, counts.mark, others, query.vector) | nearest
+    return vector_index.cosines(space, counts.mark, counts.chunks, query, readers, wanted, others)

@@ -17,7 +17,7 @@ import numpy as np
 from memoryhub import embedders
 from memoryhub.db import fragments, statements
 from memoryhub.db.cache import Cache
-from memoryhub.domain.retrieval.index import GROUP, Changed, Readers, mark_in, vector_bytes
+from memoryhub.domain.retrieval.index import GROUP, Changed, Readers, vector_bytes
 
 STAYS = 60.0  # seconds after the last query: spaces that do not fit together would push each other out each time
 
@@ -34,15 +34,6 @@ FROM memoryhub_space s CROSS JOIN LATERAL (
     FROM memoryhub_embedding WHERE space_id = {{space}} AND embedded_by = '{{by}}' AND id > %(above)s
 ) new WHERE s.id = {{space}}
 """  # noqa: S608 (a number of ours is put in)
-# Those of some chunks alone.
-READ_SOME = """
-SELECT s.longterm_mark, f.chunk_id, f.vector FROM memoryhub_space s LEFT JOIN LATERAL (
-    SELECT w.chunk_id, halfvec_send(e.vector) AS vector FROM unnest(%(chunks)s::bigint[]) AS w(chunk_id) CROSS JOIN LATERAL (
-        SELECT vector FROM memoryhub_embedding
-        WHERE space_id = {space} AND embedded_by = '{by}' AND chunk_id = w.chunk_id AND vector_dims(vector) = {d} LIMIT 1
-    ) e
-) f ON true WHERE s.id = {space}
-"""
 
 
 class Key(NamedTuple):
@@ -111,12 +102,6 @@ class Vectors:
 vectors: Cache[Vectors] = Cache(
     "vectors", key="space, embedder, dimensions", max_bytes=48 << 20, size_of=lambda one: one.bytes,
     invalidated_by="the space's longterm_mark; then only new rows are read", saves="a scan of the space's vectors for each query",
-)  # fmt: skip
-
-
-some_vectors: Cache[np.ndarray] = Cache(
-    "vectors of large spaces", key="space, embedder, dimensions, chunk", max_bytes=8 << 20, size_of=lambda one: one.nbytes,
-    invalidated_by="the space's longterm_mark", saves="reading the vectors of twenty and more chunks that words brought up",
 )  # fmt: skip
 
 
@@ -197,18 +182,3 @@ def unpacked(packed: bytes, count: int, dimensions: int) -> np.ndarray | None:
     if len(halves) != count * (dimensions + 2) or (halves[:: dimensions + 2] != dimensions).any():
         return None
     return embedders.unit(halves.astype("u2").view("f2").reshape(count, dimensions + 2)[:, 2:])
-
-
-def cosines_of_some(key: Key, mark: int, chunks: list[int], query: statements.Half) -> dict[int, float]:
-    """How near these chunks of a large space are, as far as they have vectors; `Changed` where the space has another mark."""
-    found = some_vectors.get_each(key, chunks, mark)
-    if missing := [chunk for chunk in chunks if chunk not in found]:
-        sql = READ_SOME.format(space=int(key.space), by=key.embedded_by, d=int(key.dimensions))
-        rows = statements.rows(sql, {"chunks": missing}, binary=True)
-        for now, chunk, packed in rows:
-            if chunk is not None:
-                found[chunk] = vector = statements.Half(packed).unit()
-                some_vectors.put((key, chunk), vector, now)
-        if mark_in(rows) != mark:
-            raise Changed
-    return dict(zip(found, (np.stack(list(found.values())) @ query.unit()).tolist(), strict=True)) if found else {}
