@@ -18,7 +18,7 @@ import pytest
 
 from memoryhub.server import postgres
 from tests import pgbouncer
-from tests.running import Hub, command, copy, refused, sign_in_by_link
+from tests.running import Hub, command, copy, refused, several, sign_in_by_link
 
 
 @pytest.fixture
@@ -103,6 +103,16 @@ def test_behind_pgbouncer_in_transaction_mode(server, place):
         with httpx.Client(base_url=hub.url, follow_redirects=True) as browser:
             assert sign_in_by_link(browser, hub.link).status_code == 200
             assert browser.get("/s/main/activity/").status_code == 200
+        with_node = {**environment, "MEMORYHUB_DATA_DIR": str(place / "data")}
+        kept = str(place / "hub.tar")
+        for status, said, told in several(["backup", kept], ["restore", kept], **with_node):
+            assert (status, said, told.count("\n")) == (1, "", 1)
+            assert "DATABASE_URL that leads to PostgreSQL itself" in told
+        use_it(hub, token)  # those programs leave settings in connections, which others get
+        elsewhere = {"DATABASE_URL": url(server), "MEMORYHUB_DATA_DIR": str(place / "elsewhere")}
+        assert "has another SECRET_KEY" in refused("backup", kept, **elsewhere)
+        (done,) = several(["backup", kept], **elsewhere | {"MEMORYHUB_DATA_DIR": str(place / "data")})
+        assert (done[0], done[2]) == (0, "")
         assert hub.stop() == 0
         assert "rror" not in hub.stderr()
 

@@ -55,6 +55,7 @@ class TestCompose:
         assert len(hubs) == 2
         names = [one["environment"].pop("MEMORYHUB_NODE") for one in hubs.values()]
         assert names == list(hubs)
+        assert [one.pop("volumes") for one in hubs.values()] == [[f"{name}:/data"] for name in names]
         first, second = hubs.values()
         assert first == second
         program, command, *_ = first["command"]

@@ -21,7 +21,7 @@ from typing import IO, Any
 from django.conf import settings
 from django.db import connection
 
-from memoryhub.domain import spaces
+from memoryhub.domain import nodes, spaces
 from memoryhub.errors import Invalid, Unavailable
 from memoryhub.server import postgres_programs
 from memoryhub.server.migrate import applied_migrations, replaceable_migrations
@@ -53,6 +53,16 @@ DO $clear$ DECLARE found record; BEGIN
   LOOP EXECUTE 'DROP FUNCTION IF EXISTS ' || found.name || ' CASCADE'; END LOOP;
 END $clear$;
 """
+
+
+def require_own_connection() -> None:
+    """Refuses where DATABASE_URL leads to PgBouncer: pg_dump and psql set their session's search path, which then stays in a
+    connection that nodes get next."""
+    if settings.PGBOUNCER:
+        raise Invalid(
+            "Backups and restores need a DATABASE_URL that leads to PostgreSQL itself, and MEMORYHUB_PGBOUNCER=false: "
+            "through PgBouncer they would break the connections of running nodes."
+        )
 
 
 def write(to: Path) -> dict[str, Any]:
@@ -89,8 +99,9 @@ def manifest() -> dict[str, Any]:
 
 
 def _pack(file: IO[bytes], about: dict[str, Any], dump: Path) -> None:
+    key = nodes.key_of_all(was_given=bool(os.environ.get("SECRET_KEY"))) or settings.SECRET_KEY
     with tarfile.open(fileobj=file, mode="w") as tar:
-        for name, content in ((MANIFEST, json.dumps(about, indent=1)), (KEY, settings.SECRET_KEY)):
+        for name, content in ((MANIFEST, json.dumps(about, indent=1)), (KEY, key)):
             entry = tarfile.TarInfo(name)
             entry.size, entry.mode = len(content.encode()), 0o600
             tar.addfile(entry, io.BytesIO(content.encode()))

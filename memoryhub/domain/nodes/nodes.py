@@ -201,6 +201,17 @@ def shared_key(*, was_given: bool) -> str:
     raise _another_key()
 
 
+def key_of_all(*, was_given: bool) -> str:
+    """The SECRET_KEY that a backup has to hold: that of the nodes; empty where they have one that this process cannot open.
+
+    `was_given`: this process has its key from the environment, as nodes then have.
+    """
+    kept = SharedKey.objects.filter(pk=1).first() if settings.DATABASE_URL and not was_given else None
+    if kept is None or key_digest(settings.SECRET_KEY) == kept.digest:
+        return str(settings.SECRET_KEY)
+    return _opened(kept)
+
+
 def _sealed(key: str) -> dict[str, str]:
     return {"digest": key_digest(key), "sealed": _seal().encrypt(key.encode()).decode()}
 

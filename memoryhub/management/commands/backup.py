@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
-from memoryhub.domain import exchange
-from memoryhub.errors import Invalid
+from memoryhub.domain import exchange, nodes
+from memoryhub.errors import Conflict, Invalid
 from memoryhub.management.base import HubCommand
 from memoryhub.server import dump
 
@@ -27,6 +28,13 @@ class Command(HubCommand):
             raise Invalid(f"{to} is a folder: name a file in it.")
         if not to.parent.is_dir():
             raise Invalid(f"There is no folder {to.parent}.")
+        dump.require_own_connection()
+        if not nodes.key_of_all(was_given=bool(os.environ.get("SECRET_KEY"))):
+            raise Conflict(
+                "This data directory has another SECRET_KEY than the nodes of this database: make the backup with the data "
+                "directory of a node.",
+                code="another_key",
+            )
         exchange.take_in_the_disk()
         written = dump.write(to)
         exchange.note_backup(str(to))

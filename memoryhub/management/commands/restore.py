@@ -40,6 +40,7 @@ class Command(HubCommand):
     def run(
         self, *, file: str, write_mounts: bool, stop_nodes: bool, while_running: bool, **options: Any
     ) -> dict[str, Any]:
+        dump.require_own_connection()
         source = Path(file).expanduser().absolute()
         stopped = self.stop_nodes(source) if stop_nodes else []
         # Refused while the hub of this data directory runs; one that was told to stop has a moment to end.
