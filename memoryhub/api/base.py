@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache, wraps
 from typing import Any
@@ -277,6 +277,12 @@ def json_response(document: dict[str, Any], headers: Mapping[str, str] | None = 
     """A document as django-ninja writes it, without going through its schema first: for long lists, that costs most."""
     body = json.dumps(document, cls=NinjaJSONEncoder)
     return HttpResponse(body, content_type="application/json; charset=utf-8", headers=headers)
+
+
+def fields_of_each(schema: type[Schema], found: Iterable[Any]) -> list[dict[str, Any]]:
+    """What the schema names of each of these."""
+    names = tuple(schema.model_fields)
+    return [{name: getattr(one, name) for name in names} for one in found]
 
 
 def opaque_tag(tag: str) -> str:

@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import json
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -13,7 +12,7 @@ from django.urls.converters import PathConverter
 from django.utils import timezone
 from ninja import Field, Router, Schema
 
-from memoryhub.api.base import ERRORS, Given, conditional, json_response, needs, rooted, wants_text
+from memoryhub.api.base import ERRORS, Given, conditional, fields_of_each, json_response, needs, rooted, wants_text
 from memoryhub.api.paging import IF_NONE_MATCH
 from memoryhub.domain import files, proposals
 from memoryhub.domain.accounts import Caller
@@ -83,7 +82,7 @@ class Lines(Schema):
 def entries(request: HttpRequest, prefix: str = "/", thread_id: str = "") -> HttpResponse:
     caller: Caller = request.auth
     found = files.list_entries(caller.space, rooted(prefix), thread_id=_thread(thread_id), reader=_reader(caller))
-    return json_response({"entries": _fields(Entry, found)})
+    return json_response({"entries": fields_of_each(Entry, found)})
 
 
 @router.get("/grep", response={200: Lines, **ERRORS}, summary="Lines that hold a text, literally")
@@ -93,7 +92,7 @@ def grep(request: HttpRequest, pattern: str, prefix: str = "/", glob: str = "", 
     found, truncated = files.grep(
         caller.space, pattern, rooted(prefix), glob=glob, thread_id=_thread(thread_id), reader=_reader(caller)
     )
-    return json_response({"matches": _fields(Line, found), "truncated": truncated})
+    return json_response({"matches": fields_of_each(Line, found), "truncated": truncated})
 
 
 @router.get("/glob", response={200: Matches, **ERRORS}, summary="Files whose path fits a pattern")
@@ -103,13 +102,7 @@ def glob(request: HttpRequest, pattern: str, prefix: str = "/", thread_id: str =
     found, truncated = files.glob(
         caller.space, pattern, rooted(prefix), thread_id=_thread(thread_id), reader=_reader(caller)
     )
-    return json_response({"matches": _fields(Entry, found), "truncated": truncated})
-
-
-def _fields(schema: type[Schema], found: Iterable[Any]) -> list[dict[str, Any]]:
-    """What the schema names of each of these."""
-    names = tuple(schema.model_fields)
-    return [{name: getattr(one, name) for name in names} for one in found]
+    return json_response({"matches": fields_of_each(Entry, found), "truncated": truncated})
 
 
 def _thread(thread_id: str) -> str:

@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Router, Schema, Status
 from pydantic import TypeAdapter, WithJsonSchema, model_validator
 
-from memoryhub.api.base import ERRORS, Given, needs, wants_text
+from memoryhub.api.base import ERRORS, Given, fields_of_each, json_response, needs, wants_text
 from memoryhub.api.paging import Cursor, Next, encode_cursor, number_in, page_limit
 from memoryhub.api.proposals import shown
 from memoryhub.db import replica
@@ -94,7 +94,8 @@ def newest(request: HttpRequest, limit: int = 10, cursor: Cursor = "", next: Nex
         raise Invalid(f"limit is a number from 1 to {working.MAX_ENTRIES}.", code="invalid", field="limit")
     before = number_in(cursor or next) if cursor or next else 2**63 - 1
     found = working.older(caller.space, before, agent=caller.agent, limit=limit + 1)
-    return {"items": found[:limit], "next": encode_cursor(found[limit - 1].id) if len(found) > limit else None}
+    following = encode_cursor(found[limit - 1].id) if len(found) > limit else None
+    return json_response({"items": fields_of_each(WorkingItem, found[:limit]), "next": following})
 
 
 class Item(Schema):
@@ -151,7 +152,10 @@ def retrieve(
     if wants_text(request):
         text = retrieval.as_text(found.items, by_words=bool(found.warnings))
         return HttpResponse(text, content_type=PLAIN, headers={"Vary": "Accept, Authorization"})
-    return found
+    return json_response({
+        "items": fields_of_each(Item, found.items), "next": None, "threshold": found.threshold,
+        "embedded_by": found.embedded_by, "warnings": found.warnings,
+    })  # fmt: skip
 
 
 class PromotionIn(Given):
