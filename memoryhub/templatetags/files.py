@@ -228,9 +228,7 @@ def split_table(change: Any, caption: str, more: str = "") -> SafeString:
             rows.append(_fold_row(pair, more, 4))
         else:
             rows.append(f"<tr>{_cell(pair[0], 'old')}{_cell(pair[1], 'new')}</tr>")
-    return _table(
-        "".join(rows), caption, '<col class="c-no"><col class="split-col"><col class="c-no"><col class="split-col">'
-    )
+    return _table("".join(rows), caption, '<col class="c-no"><col><col class="c-no"><col>')
 
 
 def _cell(row: Any, side: str) -> str:

@@ -148,7 +148,7 @@ def split_diff(review: Review) -> SafeString:
         body.append(f"<tr>{_cell(old, 'old', findings_by_line)}{_cell(new, 'new', findings_by_line)}</tr>")
         if new is not None and new.kind == "add":
             body.append(finding_rows(findings_by_line.on_line(new.new)))
-    return table(body, gettext("Side by side"), ("c-no", "split-col", "c-no", "split-col"), "diff split")
+    return table(body, gettext("Side by side"), ("c-no", "", "c-no", ""), "diff split")
 
 
 def _cell(row: Row | None, side: str, findings_by_line: FindingsByLine) -> str:
@@ -174,7 +174,7 @@ def conflict_diff(review: Review) -> SafeString:
         else f"<tr>{_cell(pair[0], 'old', findings_by_line)}{_cell(pair[1], 'new', findings_by_line)}</tr>"
         for pair in diff.first_pairs(MAX_ROWS)
     ]
-    return table(body, gettext("Both texts"), ("c-no", "split-col", "c-no", "split-col"), "diff split")
+    return table(body, gettext("Both texts"), ("c-no", "", "c-no", ""), "diff split")
 
 
 # ---- prompts

@@ -222,6 +222,20 @@ def test_a_conflict_shows_both_texts_and_is_resolved_by_hand(house, forge, as_ro
     assert files.read(house.space, PATH).content == b"- settled\n"
 
 
+def test_a_conflict_shows_a_stacked_edit_with_what_it_built_on(house, forge, as_role):
+    def edit(old, new):
+        change = {"old_string": old, "new_string": new}
+        return proposals.propose(house.space, forge, kind="edit", path=PATH, change=change)
+
+    client = as_role("reviewer")
+    below, above = edit("pytest -q", "make test"), edit("make test", "make check")
+    assert above.stacked_on == below.number
+    client.post(at(house, "approve", 1), {**form_of(client.get(at(house, "detail", 1))), "do": "approve"})
+    files.write(house.space, HUB, PATH, b"- Nothing.\n")
+    page = client.get(at(house, "detail", 2)).content.decode()
+    assert "make check" in page.partition("Both texts")[2]
+
+
 def test_a_conflict_names_what_was_found_in_the_proposed_text(house, forge, as_role):
     ask(house, forge, TEXT.replace("pytest -q", "ver\u200bify"))
     files.write(house.space, HUB, PATH, TEXT.replace("pytest -q", "tox").encode())

@@ -71,6 +71,18 @@ class ChangeKind:
         """The text that the agent had in mind, on the text it had in front of it."""
         return None
 
+    def text_asked_on(self, proposal: Proposal, parents: Parents = parent_of) -> bytes | None:
+        """What the agent had in front of it: the file, with what the proposals made of it on which this one builds."""
+        text, chain = files.base_content(proposal) if proposal.base_sha256 else None, [proposal]
+        while (parent := parents(chain[-1])) is not None:
+            chain.append(parent)
+        try:
+            for one in reversed(chain[1:]):
+                text = kind_of(one).make(one, text, parents)
+        except HubError:
+            return None  # that text was erased
+        return text
+
     def files_after(self, proposal: Proposal, after: bytes | None) -> dict[str, bytes | None]:
         """The files as they are once it is applied, by path; none for a file that is gone."""
         return {proposal.path: after}
@@ -140,7 +152,7 @@ class ChangeKind:
         try:
             return lines_by_reviewer(before, self.make(proposal, before) or b"", after)
         except HubError:
-            return lines_by_reviewer(before, self.wanted(proposal) or b"", after, files.base_content(proposal))
+            return lines_by_reviewer(before, self.wanted(proposal) or b"", after, self.text_asked_on(proposal) or b"")
 
     def change_file(
         self, proposal: Proposal, author: Actor, before: bytes | None, after: bytes | None, notes: dict[str, Any]
@@ -173,13 +185,12 @@ class Edit(ChangeKind):
 
     def make(self, proposal: Proposal, before: bytes | None, parents: Parents = parent_of) -> bytes | None:
         change, text = proposal.change, _existing(proposal, before)
-        return bytes_of(
-            edits.apply_edit(text, change["old_string"], change["new_string"], change.get("replace_all", False))
-        )
+        everywhere = change.get("replace_all", False)
+        return bytes_of(edits.apply_edit(text, change["old_string"], change["new_string"], everywhere))
 
     def wanted(self, proposal: Proposal) -> bytes | None:
-        change = proposal.change
-        return bytes_of(text_of(files.base_content(proposal)).replace(change["old_string"], change["new_string"]))
+        change, text = proposal.change, text_of(self.text_asked_on(proposal) or b"")
+        return bytes_of(text.replace(change["old_string"], change["new_string"]))
 
 
 class Insert(ChangeKind):
@@ -198,16 +209,9 @@ class Insert(ChangeKind):
     def inserted(self, proposal: Proposal, text: str) -> bytes:
         return bytes_of(edits.apply_insert(text, proposal.change["line"], proposal.change["text"]))
 
-    def text_asked_on(self, proposal: Proposal, parents: Parents) -> bytes | None:
-        """What the agent had in front of it: the file, or what the proposals made of it on which this one builds."""
-        parent = parents(proposal)
-        if parent is None:
-            return files.base_content(proposal) if proposal.base_sha256 else None
-        return kind_of(parent).make(parent, self.text_asked_on(parent, parents), parents)
-
     def wanted(self, proposal: Proposal) -> bytes | None:
         try:
-            return self.inserted(proposal, text_of(files.base_content(proposal)))
+            return self.inserted(proposal, text_of(self.text_asked_on(proposal) or b""))
         except HubError:
             return bytes_of(proposal.change["text"])
 
@@ -290,9 +294,8 @@ class Move(ChangeKind):
         return None, None
 
     def applied_sha(self, proposal: Proposal) -> str | None:
-        moved = Revision.objects.within(proposal.space_id).filter(
-            file__path=proposal.change.get("to", ""), number=proposal.applied_revision
-        )
+        path, number = proposal.change.get("to", ""), proposal.applied_revision
+        moved = Revision.objects.within(proposal.space_id).filter(file__path=path, number=number)
         return moved.values_list("sha256", flat=True).first()
 
     def findings(self, proposal: Proposal, before: bytes | None, after: bytes | None) -> list[Finding]:
@@ -307,9 +310,8 @@ class Move(ChangeKind):
     def change_file(
         self, proposal: Proposal, author: Actor, before: bytes | None, after: bytes | None, notes: dict[str, Any]
     ) -> Revision:
-        return files.move(
-            proposal.space, author, proposal.path, proposal.change["to"], if_match=sha_of(before), **notes
-        )
+        to = proposal.change["to"]
+        return files.move(proposal.space, author, proposal.path, to, if_match=sha_of(before), **notes)
 
     def undo(self, proposal: Proposal, actor: Actor, file: File | None, reason: str) -> int | None:
         assert file is not None
