@@ -12,8 +12,9 @@ import importlib
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
-from memoryhub.errors import HubError
+from memoryhub import __version__
 from memoryhub.management import terminal
 
 COMMANDS = Path(__file__).parent / "management" / "commands"
@@ -24,7 +25,6 @@ STANDALONE = (
     "mcp",
     "sync",
 )  # what runs anywhere: `main(arguments) -> int`, no Django, no database
-WITHOUT_DATABASE = ("makemigrations", "collectstatic", "findstatic", "diffsettings", "help")
 
 
 def main() -> None:
@@ -40,19 +40,27 @@ def run(arguments: list[str]) -> int:
         print(overview(names), file=sys.stdout if arguments else sys.stderr)
         return 0 if arguments else 2
     if arguments[0] == "--version":
-        print(own_version())  # noqa: T201
+        print(__version__)  # noqa: T201
         return 0
     if not is_somewhere():
         gone = terminal.say("The folder this was started in is gone: go to another one and start again.")
         print(gone, file=sys.stderr)  # noqa: T201
         return 1
     name, rest = arguments[0], arguments[1:]
-    if (name in STANDALONE or (name == "laptop" and {"--list", "--json"} & {*rest})) and name in names:
-        return importlib.import_module(f"memoryhub.management.commands.{name}").main(rest) or 0
+    if name in STANDALONE:
+        return load(f"commands.{name}").main(rest) or 0
+    if name == "laptop" and {"--list", "--json"} & {*rest}:
+        return load("laptop_list").main(rest) or 0
     take_data_dir(rest)
     if name == "up":
         os.environ["MEMORYHUB_COLLECTED"] = "true"  # it collects static files itself; the settings have to know
-    return run_with_django(name, rest, own=name in names)
+    return load("with_django").run(name, rest, own=name in names) or 0
+
+
+def load(module: str) -> Any:
+    """A module of `management`, imported by the command lines alone that need it: a hook runs at each write of an agent and
+    waits for neither Django nor what the other commands import."""
+    return importlib.import_module(f"memoryhub.management.{module}")
 
 
 def is_somewhere() -> bool:
@@ -63,15 +71,6 @@ def is_somewhere() -> bool:
         return False
 
 
-def own_version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("memoryhub")
-    except PackageNotFoundError:
-        return "from a checkout that is not installed"
-
-
 def take_data_dir(arguments: list[str]) -> None:
     """`--data-dir` decides what the settings read, so it is taken before Django is loaded."""
     for position, argument in enumerate(arguments):
@@ -79,40 +78,6 @@ def take_data_dir(arguments: list[str]) -> None:
             os.environ["MEMORYHUB_DATA_DIR"] = arguments[position + 1]
         elif argument.startswith("--data-dir="):
             os.environ["MEMORYHUB_DATA_DIR"] = argument.partition("=")[2]
-
-
-def run_with_django(name: str, arguments: list[str], *, own: bool) -> int:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryhub.settings")
-    # Django, and what needs it, is loaded for those commands alone that use it: a hook runs at each write of an agent.
-    import django
-    from django.core.exceptions import ImproperlyConfigured
-
-    try:
-        django.setup()
-        from memoryhub import languages  # it needs the settings
-
-        languages.speak(terminal.language())
-        if own:
-            command = importlib.import_module(f"memoryhub.management.commands.{name}").Command()
-            command.run_from_argv(["memoryhub", name, *arguments])
-            return 0
-        return run_django_command(name, arguments)
-    except (ImproperlyConfigured, HubError, PermissionError) as error:
-        print(terminal.say(str(error)), file=sys.stderr)  # noqa: T201
-        return 1
-
-
-def run_django_command(name: str, arguments: list[str]) -> int:
-    from django.core.management import execute_from_command_line, get_commands
-
-    if name not in get_commands():
-        print(terminal.say(f"There is no command {name!r}; `memoryhub --help` lists them."), file=sys.stderr)  # noqa: T201
-        return 2
-    from memoryhub.management.base import database
-
-    with contextlib.nullcontext() if name in WITHOUT_DATABASE else database():
-        execute_from_command_line(["memoryhub", name, *arguments])
-    return 0
 
 
 def own_commands() -> list[str]:

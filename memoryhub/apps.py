@@ -4,6 +4,8 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.db.backends.signals import connection_created
 
+from memoryhub.db import hang, statements
+
 
 class MemoryhubConfig(AppConfig):
     name = "memoryhub"
@@ -13,13 +15,12 @@ class MemoryhubConfig(AppConfig):
     def ready(self) -> None:
         connection_created.connect(take_vectors, dispatch_uid="memoryhub.take_vectors")
         connection_created.connect(search_on, dispatch_uid="memoryhub.search_on")
-        from memoryhub.domain import proposals, working, write_hooks  # noqa: F401  they listen to events; needs the models
+        # Inside: they listen to events, and import models, which exist from here on.
+        from memoryhub.domain import proposals, working, write_hooks  # noqa: F401
 
 
 def take_vectors(connection: Any, **kwargs: Any) -> None:
     """Every connection is told how vectors go to it in binary."""
-    from memoryhub.db import statements  # needs the settings
-
     connection.connection.adapters.register_dumper(statements.Half, statements.HalfDumper)
 
 
@@ -32,8 +33,6 @@ def search_on(connection: Any, **kwargs: Any) -> None:
     """
     if settings.PGBOUNCER:
         return
-    from memoryhub.db import hang  # needs the settings
-
     with connection.cursor() as cursor:
         cursor.execute(
             "SET hnsw.iterative_scan = 'relaxed_order'; SET hnsw.ef_search = 60; SET plan_cache_mode = 'force_generic_plan'"

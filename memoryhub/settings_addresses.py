@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from memoryhub.server import postgres
+from memoryhub.server import postgres_address
 
 EMBEDDER_SERVERS = {
     "ollama": "http://127.0.0.1:11434/v1",
@@ -38,7 +38,7 @@ def parts_of(url: str) -> SplitResult:
 
 def database(url: str, data_dir: Path, pgbouncer: bool) -> dict[str, Any]:
     """The one database: the embedded server of the data directory, or the one that DATABASE_URL names."""
-    config: dict[str, Any] = parse_database_url(url) if url else dict(postgres.address(data_dir))
+    config: dict[str, Any] = parse_database_url(url) if url else dict(postgres_address.address(data_dir))
     options = {**CONNECTION_OPTIONS, "prepare_threshold": None if pgbouncer else 5, **config.pop("OPTIONS", {})}
     return {
         "ENGINE": "memoryhub.db.backend",

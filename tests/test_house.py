@@ -22,7 +22,7 @@ PACKAGE = ROOT / "memoryhub"
 FLOORS = [
     {"errors"},
     {"text"},
-    {"requests", "refusals", "languages", "dialects", "detectors", "embedders", "stores"},
+    {"encryption", "requests", "refusals", "languages", "dialects", "detectors", "embedders", "stores"},
     {"db"},
     {"models"},
     {"domain"},
@@ -88,6 +88,22 @@ def test_the_client_stands_alone():
     for file in PACKAGE.rglob("*.py"):
         if "client" not in file.parts and file.stem not in ("mcp", "sync"):
             assert "client" not in rooms_used(file), f"{file.relative_to(ROOT)} imports the client"
+
+
+MAX_IMPORTS_INSIDE = 10
+
+
+def test_few_imports_stand_inside_functions():
+    """Each with a comment above it that gives the reason: time or memory that most processes spare, or Django's set-up."""
+    found = []
+    for file in PACKAGE.rglob("*.py"):
+        lines = file.read_text().splitlines()
+        for function in ast.walk(ast.parse("\n".join(lines))):
+            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and "migrations" not in file.parts:
+                nodes = [node for node in ast.walk(function) if isinstance(node, ast.Import | ast.ImportFrom)]
+                found += [(file.relative_to(ROOT), lines[node.lineno - 2].strip()) for node in nodes]
+    assert len(found) <= MAX_IMPORTS_INSIDE, found
+    assert all(above.startswith("# Inside: ") for _, above in found), found
 
 
 # ---- inside the domain ----

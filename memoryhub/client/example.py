@@ -13,18 +13,26 @@ from typing import Any
 from .errors import HubError
 from .hub import MemoryHub
 
+try:
+    from deepagents import create_deep_agent
+    from deepagents.backends import CompositeBackend, StateBackend
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.messages import AIMessage, ToolMessage
+    from langchain_core.outputs import ChatGeneration, ChatResult
+
+    from .deepagents import MemoryHubBackend, MemoryHubMiddleware
+
+    HAS_DEEPAGENTS = True
+except ImportError:
+    HAS_DEEPAGENTS = False
+
 AGENTS = "/memories/AGENTS.md"
 FACT = "Answers start with the result, then the reasons."
 
 
 def main(arguments: list[str] | None = None) -> int:
     options = parser().parse_args(arguments)
-    try:
-        from deepagents import create_deep_agent
-        from deepagents.backends import CompositeBackend, StateBackend
-
-        from .deepagents import MemoryHubBackend, MemoryHubMiddleware
-    except ImportError:
+    if not HAS_DEEPAGENTS:
         return failed("deepagents is not installed here: pip install 'deepagents>=0.7,<0.8'.")
     try:
         hub = MemoryHub.from_env()
@@ -54,9 +62,6 @@ def parser() -> argparse.ArgumentParser:
 
 def scripted(fact: str) -> Any:
     """A chat model that does what a model does here: read the file, add a line, say so."""
-    from langchain_core.language_models import BaseChatModel
-    from langchain_core.messages import AIMessage, ToolMessage
-    from langchain_core.outputs import ChatGeneration, ChatResult
 
     class Scripted(BaseChatModel):
         @property

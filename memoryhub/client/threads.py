@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from langgraph.config import get_config
+
 
 def current_thread() -> str | None:
     """The LangGraph thread this code runs in, if any."""
-    from langgraph.config import get_config
-
     try:
         thread = get_config().get("configurable", {}).get("thread_id")
     except RuntimeError:

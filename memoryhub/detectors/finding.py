@@ -90,16 +90,18 @@ class Lines:
     @cached_property
     def rows(self) -> Rows:
         """The words of the normalised text and where they stand."""
-        from .stems import Rows  # NumPy takes longer to import than most texts to check, and secrets need no rows
-
-        return Rows(self.normalised)
+        return self._rows_of(self.normalised)
 
     @cached_property
     def plain_rows(self) -> Rows:
         """Rows with the offsets of the text: of the normalised text if no offset moved, else of the text in lower case."""
-        from .stems import Rows  # as above
+        return self.rows if self.original_offsets is None else self._rows_of(lowered(self.text))
 
-        return self.rows if self.original_offsets is None else Rows(lowered(self.text))
+    def _rows_of(self, text: str) -> Rows:
+        # Inside: NumPy takes longer to import than most texts to check, and secrets need no rows.
+        from .stems import Rows
+
+        return Rows(text)
 
     def cached(self, name: str, make: Callable[[str], T]) -> T:
         """What a detector makes of the normalised text, made at the first call."""

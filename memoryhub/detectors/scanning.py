@@ -40,7 +40,8 @@ class Needles:
 
     @cached_property
     def _table(self) -> Triples:
-        from .triples import Triples  # NumPy takes longer to import than a short text to check
+        # Inside: NumPy takes longer to import than a short text to check.
+        from .triples import Triples
 
         return Triples(self.needles)
 

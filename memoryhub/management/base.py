@@ -1,40 +1,23 @@
-"""The base of all commands: it opens the database, prints answers as a sentence or JSON, and refusals as a sentence."""
+"""The base of commands: it opens the database, prints answers as a sentence or JSON, and refusals as a sentence."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import signal
 import sys
-from collections.abc import Iterator
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db import DatabaseError, connections
+from django.db import DatabaseError
 
 from memoryhub.errors import HubError
 from memoryhub.languages import translated, translated_lines
 from memoryhub.management import terminal
-from memoryhub.server import postgres
+from memoryhub.management.database import database
+from memoryhub.server.migrate import migrate_if_needed
 from memoryhub.text.unseen import spelled_out
-
-
-@contextlib.contextmanager
-def database() -> Iterator[None]:
-    """Makes the database available inside the block: that of DATABASE_URL, that of the running hub, or one started here."""
-    if settings.DATABASE_URL:
-        yield
-        return
-    with postgres.ensure_running(settings.DATA_DIR):
-        try:
-            yield
-        finally:
-            for one in connections.all(initialized_only=True):
-                if not one.in_atomic_block:  # a transaction of the caller is open on it
-                    one.close()  # an open connection would make the server's stop wait
 
 
 class HubCommand(BaseCommand):
@@ -66,9 +49,6 @@ class HubCommand(BaseCommand):
             answer = self.run(**options)
         else:
             with database():
-                # It imports models, and `laptop --list` loads this module without Django.
-                from memoryhub.server.migrate import migrate_if_needed
-
                 migrate_if_needed()
                 answer = self.run(**options)
         if isinstance(answer, dict):

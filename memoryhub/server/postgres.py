@@ -2,13 +2,12 @@
 
 A process that needs the database enters `ensure_running(data_dir)`: the first one starts the server, the last one stops
 it. What a killed process left (a running server, a stale postmaster.pid, a half-made cluster) is repaired at the start.
-Imports no Django: the settings ask this module for the address.
+Imports no Django.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import pwd
 import shutil
@@ -18,6 +17,8 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+import psutil
 
 from memoryhub.errors import Unavailable
 from memoryhub.server.datadir import (
@@ -29,14 +30,14 @@ from memoryhub.server.datadir import (
     prepare,
     require_space,
 )
+from memoryhub.server.postgres_address import DATABASE, PORT, ROLE, address, cluster_of, socket_dir
 from memoryhub.server.postgres_programs import binaries, run, version_of
 
-__all__ = ["address", "binaries", "default_data_dir", "ensure_running", "is_accepting", "start", "stop"]
+__all__ = [
+    "address", "binaries", "cluster_of", "default_data_dir", "ensure_running", "is_accepting", "socket_dir", "start", "stop",
+]  # fmt: skip
 
-DATABASE = ROLE = "memoryhub"
-PORT = "5432"  # only names the socket; the server listens on no network address
 ACCOUNT = "memoryhub"  # the system user that runs the server of a hub run by root
-MAX_SOCKET_PATH = 99  # sun_path holds 108 bytes on Linux, 104 on macOS
 MEGABYTES_TO_CREATE, MEGABYTES_TO_START = 160, 40
 
 CONFIGURATION = {
@@ -57,25 +58,6 @@ CONFIGURATION = {
     "log_error_verbosity": "terse",
     "log_checkpoints": "off",
 }
-
-
-def cluster_of(data_dir: Path) -> Path:
-    """The folder of the database."""
-    return data_dir / "postgres"
-
-
-def address(data_dir: Path) -> dict[str, str]:
-    """The entry for Django's DATABASES that reaches the server of this data directory."""
-    return {"NAME": DATABASE, "USER": ROLE, "PASSWORD": "", "HOST": str(socket_dir(data_dir)), "PORT": PORT}
-
-
-def socket_dir(data_dir: Path) -> Path:
-    """`run/` in the data directory, or a short private directory where that path is too long for a socket."""
-    inside = data_dir / "run"
-    if len(os.fsencode(inside / f".s.PGSQL.{PORT}")) <= MAX_SOCKET_PATH:
-        return inside
-    digest = hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:12]
-    return Path("/tmp") / f"memoryhub-{os.geteuid()}-{digest}"  # noqa: S108  private: mode 0700 and owner are checked
 
 
 # --- which user runs it -------------------------------------------------------------------------------------
@@ -248,8 +230,6 @@ def postmaster_pid(data_dir: Path) -> int | None:
 
 
 def _is_postmaster(pid: int, cluster: Path) -> bool:
-    import psutil  # inside: the settings import this module, and only a start after a crash or a stop needs psutil
-
     try:
         process = psutil.Process(pid)
         if process.status() == psutil.STATUS_ZOMBIE or "postgres" not in process.name():

@@ -25,6 +25,10 @@ from memoryhub.server import processes, supervise
 from memoryhub.server.datadir import DataDirError
 from memoryhub.server.http import handover, watchdog
 from memoryhub.server.http.http1 import Environ
+from memoryhub.server.http.loop import Limits
+from memoryhub.server.http.senders import allowed_bytes
+from memoryhub.server.http.turns import Strangers
+from memoryhub.server.http.worker import Worker
 
 log = logging.getLogger("memoryhub")
 
@@ -133,11 +137,6 @@ class Workers:
             self.places.append(Place(child, place, heartbeat))
 
     def _serve(self, heartbeat: watchdog.Heartbeat, place: handover.Place | None) -> None:
-        # Inside: the commands need no web server.
-        from memoryhub.server.http.loop import Limits
-        from memoryhub.server.http.turns import Strangers
-        from memoryhub.server.http.worker import Worker
-
         with contextlib.suppress(OSError):  # a full disk is no reason not to serve
             processes.write_note(self.data_dir)
         hang.watch()
@@ -195,9 +194,6 @@ def open_files() -> int:
 
 def run(listener: socket.socket, workers: int, data_dir: Path) -> None:
     """Serve the hub on this socket until SIGTERM."""
-    # Inside: as above.
-    from memoryhub.server.http.senders import allowed_bytes
-
     processes.write_note(data_dir)
     asks_elsewhere = settings.EMBEDDER.startswith("openai_endpoint")
     seconds, strangers = settings.REQUEST_SECONDS, settings.STRANGER_REQUESTS
@@ -206,8 +202,7 @@ def run(listener: socket.socket, workers: int, data_dir: Path) -> None:
 
 def load() -> Any:
     """The WSGI application, with its URLs imported."""
-    # Inside: both need Django to be set up, which this module does not.
-    import memoryhub.urls  # noqa: F401
-    from memoryhub.wsgi import application
+    # Inside: they are the whole of pages and calls, and what may refuse a start comes before.
+    from memoryhub import urls, wsgi  # noqa: F401
 
-    return application
+    return wsgi.application

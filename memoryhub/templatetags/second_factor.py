@@ -13,7 +13,8 @@ QUIET = 4  # modules of white around the code, which readers need
 
 @register.simple_tag
 def qr_code(text: str) -> SafeString:
-    from qrcode import QRCode  # for one page, which few people open
+    # Inside: Django imports every tag library at the start, and few people open the one page with a code.
+    from qrcode import QRCode
 
     code = QRCode(border=QUIET)
     code.add_data(text)

@@ -23,7 +23,8 @@ DEEPEST = 3  # parts in parts: texts of agents come here too, and “of of of of
 def engine() -> Any:
     """What finds patterns: RE2; where the client stands alone, with httpx and without the hub, Python's own."""
     try:
-        import re2  # inside: `memoryhub sync` needs it in no environment
+        # Inside: every command loads this module, and few look for a pattern; the client alone does without.
+        import re2
     except ImportError:
         return re
     return re2

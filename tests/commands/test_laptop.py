@@ -107,8 +107,8 @@ ENTERED = """
 import os, sys
 entered = []
 sys.addaudithook(lambda name, given: entered.append(str(given[0])) if name in ("os.scandir", "os.listdir", "open") else None)
-from memoryhub.management.commands import laptop
-laptop.main(["--list", "--json", "--home", sys.argv[1], *sys.argv[2:]])
+from memoryhub.management import laptop_list
+laptop_list.main(["--list", "--json", "--home", sys.argv[1], *sys.argv[2:]])
 print("\\n".join(one for one in entered if one.startswith(sys.argv[1])), file=sys.stderr)
 """
 

@@ -8,7 +8,7 @@ import sys
 from tests.running import TREE, clean
 
 # What few processes need, and which they load when they do.
-LATER = ("httpx", "fido2", "qrcode")
+LATER = ("httpx", "fido2", "qrcode", "cryptography")
 LOAD = "import sys, django; django.setup(); import memoryhub.urls; print(*sys.modules)"
 
 

@@ -6,16 +6,19 @@ import argparse
 import socket
 import sys
 
+from memoryhub.client import AsyncMemoryHub
+
+try:
+    from memoryhub.client.mcp import serve
+except ImportError:  # the client alone does without the extra `mcp`
+    serve = None  # type: ignore[assignment]
+
 
 def main(arguments: list[str]) -> int:
     """Runs until the client is gone; settings are MEMORYHUB_URL and MEMORYHUB_TOKEN."""
     options = parser().parse_args(arguments)
-    try:
-        from memoryhub.client.mcp import serve
-    except ImportError:
+    if serve is None:
         return failed("The MCP SDK is not installed here: pip install 'mcp>=2,<3'.")
-    from memoryhub.client import AsyncMemoryHub
-
     try:
         hub = AsyncMemoryHub.from_env()
     except ValueError as problem:

@@ -26,7 +26,8 @@ REFUSED = "This passkey was not accepted. Try again, or use another way to sign 
 
 
 def fido2() -> Any:
-    """The library of passkeys, loaded by the processes alone that meet one: with cryptography it takes 10 MB."""
+    """The library of passkeys."""
+    # Inside: with cryptography it takes 10 MB, for the few processes that meet a passkey.
     import fido2.server
 
     return fido2

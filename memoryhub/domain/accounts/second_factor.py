@@ -6,11 +6,8 @@ several: a code counts once, whichever process it is sent to.
 
 from __future__ import annotations
 
-import base64
 import binascii
-import hashlib
 from dataclasses import dataclass, field
-from typing import Any
 from urllib.parse import quote, urlencode
 
 from allauth.mfa.adapter import DefaultMFAAdapter
@@ -22,6 +19,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from memoryhub import encryption
 from memoryhub.domain import activity
 from memoryhub.domain.accounts.access import require_hub_owner
 from memoryhub.domain.accounts.sessions import end_session
@@ -43,17 +41,14 @@ class Adapter(DefaultMFAAdapter):
     """Keeps secrets of second factors encrypted by the hub's key, so that a copy of the database alone does not hold them."""
 
     def encrypt(self, text: str) -> str:
-        return _box().encrypt(text.encode()).decode()
+        return encryption.encrypt(text, _key())
 
     def decrypt(self, encrypted_text: str) -> str:
-        return _box().decrypt(encrypted_text.encode()).decode()
+        return encryption.decrypt(encrypted_text, _key())
 
 
-def _box() -> Any:
-    from cryptography.fernet import Fernet  # 6 MB of memory, for the processes alone that check a code
-
-    key = hashlib.sha256(b"memoryhub second factor " + settings.SECRET_KEY.encode()).digest()
-    return Fernet(base64.urlsafe_b64encode(key))
+def _key() -> bytes:
+    return b"memoryhub second factor " + settings.SECRET_KEY.encode()
 
 
 @dataclass

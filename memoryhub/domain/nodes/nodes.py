@@ -5,7 +5,6 @@ What is compared are moments of the database's own clock: the clocks of nodes ma
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import hmac
 import logging
@@ -14,7 +13,6 @@ import time
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from cryptography.fernet import Fernet, InvalidToken
 from django.conf import settings
 from django.db.models import Case, F, QuerySet, Value, When
 from django.db.models.functions import Now
@@ -22,6 +20,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from memoryhub import encryption
 from memoryhub.db import statements
 from memoryhub.errors import Conflict, NotFound
 from memoryhub.models import Node, SharedKey
@@ -173,9 +172,9 @@ def key_digest(key: str) -> str:
     return hmac.new(b"memoryhub node key", key.encode(), hashlib.sha256).hexdigest()
 
 
-def _seal() -> Fernet:
-    """Encrypts by the address of the database with its password: a copy of the database alone does not tell the key."""
-    return Fernet(base64.urlsafe_b64encode(hashlib.sha256(b"memoryhub:" + settings.DATABASE_URL.encode()).digest()))
+def _seal() -> bytes:
+    """What the shared key is encrypted with: the address of the database, with its password."""
+    return b"memoryhub:" + settings.DATABASE_URL.encode()
 
 
 def shared_key(*, was_given: bool) -> str:
@@ -213,14 +212,14 @@ def key_of_all(*, was_given: bool) -> str:
 
 
 def _sealed(key: str) -> dict[str, str]:
-    return {"digest": key_digest(key), "sealed": _seal().encrypt(key.encode()).decode()}
+    return {"digest": key_digest(key), "sealed": encryption.encrypt(key, _seal())}
 
 
 def _opened(kept: SharedKey) -> str:
     """The key of the row, empty where the address of the database is another by now."""
     try:
-        return _seal().decrypt(kept.sealed.encode()).decode()
-    except InvalidToken:
+        return encryption.decrypt(kept.sealed, _seal())
+    except encryption.WrongKeyError:
         return ""
 
 

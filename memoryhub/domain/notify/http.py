@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -25,9 +26,14 @@ def absolute_url(path: str) -> str:
 
 def failures() -> tuple[type[Exception], ...]:
     """What `post_json` may raise, for `except`; asked only when something was raised, and httpx is loaded then."""
-    import httpx  # inside: as in `post_json`
+    return (httpx_library().HTTPError, OSError, HubError)
 
-    return (httpx.HTTPError, OSError, HubError)
+
+def httpx_library() -> ModuleType:
+    # Inside: importing it takes a tenth of a second and 4.5 MB, which most processes of a hub can spare.
+    import httpx
+
+    return httpx
 
 
 def post_json(url: str, *, content: bytes, headers: dict[str, str], seconds: float) -> httpx.Response:
@@ -36,8 +42,7 @@ def post_json(url: str, *, content: bytes, headers: dict[str, str], seconds: flo
     The name is looked up once, and the connection goes to the address that was checked, so a name that resolves otherwise
     a moment later leads nowhere else. No redirects, no proxies; `seconds` is the limit for the whole call.
     """
-    import httpx  # inside: importing it takes a tenth of a second at every start of the hub
-
+    httpx = httpx_library()
     parsed = httpx.URL(url)
     all_headers = {**headers, "Host": parsed.netloc.decode("ascii"), "Accept-Encoding": "identity"}
     failure: Exception | None = None

@@ -9,7 +9,8 @@ from django.utils.translation import gettext as _
 from memoryhub.errors import HubError
 from memoryhub.languages import translated
 from memoryhub.management import health
-from memoryhub.management.base import HubCommand, as_json, database
+from memoryhub.management.base import HubCommand, as_json
+from memoryhub.management.database import database
 
 
 class ChecksFailed(HubError):

@@ -8,16 +8,13 @@ import os
 import socket
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from memoryhub.errors import HubError, Invalid
 from memoryhub.server import datadir
 from memoryhub.stores import held_list
 from memoryhub.stores.held_list import HeldDirectory
 from memoryhub.text import tool_calls
-
-if TYPE_CHECKING:
-    from memoryhub.domain.coding_agents import AgentHook, SettingsChange
 
 MAX_INPUT = 16 << 20
 SECONDS_TO_ANSWER = 15.0
@@ -54,8 +51,11 @@ def main(arguments: list[str]) -> int:
     if not (options.install or options.uninstall or options.status):
         data_dir = options.data_dir or str(datadir.default_data_dir())
         return run_hook(options.agent, data_dir, sys.stdin, sys.stdout)
+    # Inside: it loads every coding agent's rules, which a hook that runs at each write of an agent must not wait for.
+    from memoryhub.management import hook_settings
+
     try:
-        print(change_settings(options))
+        print(hook_settings.change_settings(options))
     except HubError as refusal:
         print(" ".join(refusal.message.split()), file=sys.stderr)
         return 1
@@ -190,90 +190,3 @@ def as_output(program: str, answer: Answer) -> dict[str, Any]:
             }
         }  # fmt: skip
     return {"decision": "deny", "reason": answer.says}
-
-
-# ---- its installation
-
-
-def change_settings(options: argparse.Namespace) -> str:
-    """Changes the settings of an agent, or says what they have."""
-    # Loads every coding agent's rules, which a hook that runs at each write must not wait for.
-    from memoryhub.domain import coding_agents
-
-    if options.agent == "opencode":
-        return change_plugin(options)
-    hook = coding_agents.HOOKS[options.agent]
-    path = settings_path(hook, options)
-    if options.status:
-        text = (coding_agents.read_settings(path) or b"").decode("utf-8", "replace")
-        return status_line(path, coding_agents.installed_command(hook, text))
-    if options.install:
-        command = coding_agents.own_command(options.agent, chosen_data_dir(options))
-        return make(options, coding_agents.plan_install(hook, path, command))
-    return make(options, coding_agents.plan_uninstall(hook, path))
-
-
-def change_plugin(options: argparse.Namespace) -> str:
-    """As `change_settings`, for an agent that takes a file of its own."""
-    from memoryhub.domain import coding_agents  # as above
-
-    home = os.path.expanduser("~")
-    folder = (
-        os.path.join(home, ".config", "opencode") if not options.project else os.path.join(options.project, ".opencode")
-    )
-    path = os.path.abspath(options.settings or os.path.join(folder, coding_agents.PLUGIN_NAME))
-    if options.status:
-        return status_line(path, coding_agents.plugin_command(coding_agents.read_settings(path)))
-    if options.install:
-        command = coding_agents.own_command(options.agent, chosen_data_dir(options))
-        return make(options, coding_agents.plan_plugin(path, command))
-    return make(options, coding_agents.plan_plugin_removal(path))
-
-
-def status_line(path: str, command: str) -> str:
-    return f"{path} runs {command}" if command else f"{path} has no hook of memoryhub."
-
-
-def make(options: argparse.Namespace, change: SettingsChange) -> str:
-    """Shows a change, asks, and makes it; answers what was done."""
-    from memoryhub.domain import coding_agents  # as above
-
-    path = change.path
-    if change.is_none:
-        return f"{path} {'has it already' if options.install else 'has no hook of memoryhub'}. Nothing is changed."
-    print(change.diff, end="")
-    if not (options.yes or agreed(path)):
-        return "Nothing is changed."
-    kept = coding_agents.make_change(change)
-    if options.install and options.agent == "codex":
-        print("Codex runs the hook once you trust it: it asks at its next start, or under /hooks.")
-    done = f"{path} is changed." if change.after is not None else f"{path} is removed: it was made for the hook alone."
-    return f"{done} The file before is kept as {kept}." if kept else done
-
-
-def settings_path(hook: AgentHook, options: argparse.Namespace) -> str:
-    from memoryhub.domain import coding_agents  # as above
-
-    if options.settings:
-        return os.path.abspath(options.settings)
-    if options.project:
-        if not os.path.isdir(options.project):
-            raise Invalid(f"{options.project} is no folder.")
-        return os.path.join(os.path.abspath(options.project), hook.project_folder or hook.folder, hook.file)
-    home = os.path.expanduser("~")
-    moved = coding_agents.agent_home(hook.agent, home, os.environ)
-    return os.path.join(moved or os.path.join(home, hook.folder), hook.file)
-
-
-def chosen_data_dir(options: argparse.Namespace) -> str:
-    """The data directory, where it is not the one that the hook finds by itself."""
-    chosen = options.data_dir or os.environ.get("MEMORYHUB_DATA_DIR") or ""
-    return os.path.abspath(os.path.expanduser(chosen)) if chosen else ""
-
-
-def agreed(path: str) -> bool:
-    """One question. Without a terminal nobody can answer it."""
-    if not sys.stdin.isatty():
-        raise Invalid(f"Say --yes to change {path}.")
-    print("Change it? [y/N] ", end="", flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.core.management.commands.migrate import Command as DjangosCommand
 
-from memoryhub.management.base import database
+from memoryhub.management.database import database
 from memoryhub.server.migrate import finish_older
 
 
