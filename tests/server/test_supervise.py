@@ -132,9 +132,19 @@ class TestStop:
             assert postgres.postmaster_pid(place / "data") is None
 
     def test_ctrl_c_in_a_terminal_goes_to_its_whole_group_and_ends_it_in_order(self, data_dir):
+        """What has begun is answered; new connections are refused at once, so that a proxy asks another node."""
         hub = Hub(data_dir, start_new_session=True).wait_ready()
-        family = hub.family()
-        os.killpg(hub.process.pid, signal.SIGINT)
+        family, port = hub.family(), httpx.URL(hub.url).port
+        with socket.create_connection(("127.0.0.1", port), 10) as begun:
+            begun.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n")
+            time.sleep(0.3)
+            os.killpg(hub.process.pid, signal.SIGINT)
+            time.sleep(0.7)
+            with pytest.raises(ConnectionRefusedError):
+                socket.create_connection(("127.0.0.1", port), 5)
+            assert hub.process.poll() is None
+            begun.sendall(b"\r\n")
+            assert begun.recv(1000).startswith(b"HTTP/1.1 200")
         assert hub.process.wait(20) == 0
         assert gone(family)
         assert hub.stderr() == ""

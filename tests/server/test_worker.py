@@ -243,13 +243,23 @@ def test_more_requests_than_can_wait_are_503(server):
 
 
 def test_what_is_under_way_is_finished_before_the_end(server):
-    answers = []
-    asking = threading.Thread(target=lambda: answers.append(exchange(server, head("GET /slow HTTP/1.1"))[0]))
-    asking.start()
-    time.sleep(0.5)
-    os.kill(workers[-1], signal.SIGTERM)
-    asking.join(20)
-    assert body_of(answers[0]) == b"GET 127.0.0.1 "
+    """Also what has arrived and was not looked at yet: on a connection that was kept, on a new one, and the first half."""
+    with contextlib.ExitStack() as closing:
+        kept, half, silent = (closing.enter_context(connect(server, GET)) for _ in range(3))
+        for one in (kept, half, silent):
+            assert one.recv(1000).startswith(b"HTTP/1.1 200")
+        half.sendall(GET[:9])
+        slow = closing.enter_context(connect(server, head("GET /slow HTTP/1.1")))
+        time.sleep(0.5)
+        os.kill(workers[-1], signal.SIGTERM)
+        new = closing.enter_context(connect(server, GET))
+        kept.sendall(GET)
+        assert body_of(slow.recv(1000)) == b"GET 127.0.0.1 "
+        half.sendall(GET[9:])
+        for one in (kept, new, half):
+            answer = one.recv(1000)
+            assert answer.startswith(b"HTTP/1.1 200") and b"Connection: close" in answer
+        assert silent.recv(1000) == b""
 
 
 def forwarded(address: str, *headers: str, path: str = "/") -> bytes:

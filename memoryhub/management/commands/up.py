@@ -172,6 +172,9 @@ class Command(HubCommand):
             supervisor.run(ready)
         finally:
             supervise.ignore_signals()
+            # For all processes that have it: who connects is refused at once, and a proxy asks another node.
+            with contextlib.suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)
             supervisor.stop()
             processes.delete_notes(data_dir)
 

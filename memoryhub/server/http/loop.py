@@ -25,6 +25,7 @@ READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 ACCEPT_AT_ONCE = 64
 LEAVE_TO_OTHERS = 0.002  # seconds; long enough for a process that sleeps to wake up
 STOP_SECONDS = 5.0
+FIRST_REQUEST = 1.0  # seconds that a new connection has for it when the worker stops
 LATE = "request_timeout"
 
 log = logging.getLogger("memoryhub")
@@ -140,10 +141,10 @@ class Loop:
 
     def _install_signals(self) -> None:
         self.heartbeat.install()
-        wake, self._waker = socket.socketpair()
-        wake.setblocking(False)
+        self._wake, self._waker = socket.socketpair()  # both kept until the end: signals come while it stops, too
+        self._wake.setblocking(False)
         self._waker.setblocking(False)
-        self.selector.register(wake, READ, self._on_signal)
+        self.selector.register(self._wake, READ, self._on_signal)
         signal.set_wakeup_fd(self._waker.fileno(), warn_on_full_buffer=False)
         signal.signal(signal.SIGTERM, lambda *_: None)  # the byte that arrives is what is read
 
@@ -153,10 +154,22 @@ class Loop:
             if self.is_accepting and not self.accepts_again:
                 self.selector.unregister(self.listener)
             self.accepts_again = 0.0
+            while self.is_accepting and self._accept_one():
+                pass
         for connection in list(self.connections.values()):
             connection.keep_alive = False
             if connection.state == State.HEAD:
+                self._guarded(connection, self._end_idle)
+
+    def _end_idle(self, connection: Connection) -> None:
+        """Ends a connection between two requests. One that has just come, or whose request has, is answered first: closed now,
+        it would be reset, and a proxy cannot know whether it may ask another node."""
+        self._on_readable(connection)
+        if connection.state == State.HEAD and not connection.buffer:
+            if connection.was_answered:
                 self._close(connection)
+            else:
+                connection.deadline = min(connection.deadline, self.stopping_at - STOP_SECONDS + FIRST_REQUEST)
 
     def _is_done(self) -> bool:
         return bool(self.stopping_at) and (not self.connections or time.monotonic() > self.stopping_at)

@@ -13,6 +13,7 @@ from memoryhub.server.http.loop import READ, Limits, Loop
 from memoryhub.server.http.watchdog import Heartbeat
 
 TAKE_AT_ONCE = 8
+TAKE_ALL = 1000
 SPARE_SECONDS = 30.0  # without a request, after which a spare worker ends
 BUSY = BadRequest(503, "The hub has too much to do just now. Try again in a moment.", "busy")
 
@@ -51,6 +52,14 @@ class Sharing(Loop):
             self.selector.register(place.agents.reading, READ, self._take_agents)
         else:
             self.selector.unregister(place.agents.reading)
+
+    def _begin_to_stop(self) -> None:
+        """What other workers have handed over is answered as well."""
+        if self.place is not None and self.place.for_pages:
+            self._take(self.place.pages, TAKE_ALL)
+        if self.place is not None and self.takes_agents:
+            self._take(self.place.agents, TAKE_ALL)
+        super()._begin_to_stop()
 
     def _take_pages(self, _: Any) -> None:
         assert self.place is not None
@@ -121,7 +130,7 @@ class Sharing(Loop):
 
     def _give_away(self, place: Place, now: float, keep: Connection | None = None) -> None:
         """All connections between two requests, and those whose quick request waits."""
-        if not place.has_agents_elsewhere(now):
+        if self.stopping_at or not place.has_agents_elsewhere(now):
             return
         for connection in [one for one in self.connections.values() if one is not keep]:
             if connection.state == State.HEAD and not connection.buffer:
