@@ -104,7 +104,7 @@ def last_seen(get_response: View) -> View:
             if user is None or not user.is_authenticated:
                 return response
             request.META[requests.KNOWN] = True
-            if not request.htmx:
+            if not request.htmx and not session.was_seen_lately:
                 accounts.note_seen(session.stored_key, requests.client_address(request.META))
         return response
 

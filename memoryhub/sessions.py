@@ -9,8 +9,6 @@ import hashlib
 from typing import Any
 
 from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
-from django.db.models import Exists, OuterRef
-from django.db.models.functions import Now
 
 from memoryhub.domain import accounts
 
@@ -23,18 +21,20 @@ def stored(session_key: str) -> str:
 class SessionStore(DatabaseStore):
     """Django's, which finds no session whose sign-in has ended; the statement that reads the session asks that."""
 
+    was_seen_lately = False  # within the last minute, as the database has it
+
     @property
     def stored_key(self) -> str:
         """By which the database knows this session; empty while there is none."""
         return stored(self.session_key) if self.session_key else ""
 
     def _get_session_from_db(self) -> Any:
-        ended = accounts.ended_sign_ins().filter(session_key=OuterRef("session_key"))
-        live = self.model.objects.filter(~Exists(ended), session_key=self.stored_key, expire_date__gt=Now())
-        found = live.first()
+        found = accounts.live_session(self.stored_key)
         if found is None:
             self._session_key = None
-        return found
+            return None
+        data, expires_at, self.was_seen_lately = found
+        return self.model(session_key=self.stored_key, session_data=data, expire_date=expires_at)
 
     def exists(self, session_key: str) -> bool:
         return super().exists(stored(session_key))

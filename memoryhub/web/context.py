@@ -92,7 +92,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "space": space,
         "role": role,
         "theme": user.preferences.get("theme", ""),
-        "my_spaces": SimpleLazyObject(lambda: list(spaces.spaces_of_person(user)[:SPACES_IN_MENU])),
+        "my_spaces": SimpleLazyObject(lambda: spaces.spaces_in_menu(user, SPACES_IN_MENU)),
     }
     if space is not None:
         # A view that counted already leaves its counts at the request.

@@ -54,3 +54,13 @@ def test_the_list_of_spaces_costs_the_same_for_any_number(house, as_role, number
     with statements() as sent:
         assert owner.get("/?all").content.count(b'href="/s/more-') >= number
     assert len(sent) <= 8
+
+
+def test_what_stands_around_a_page_takes_five_statements(house, as_role, statements):
+    owner = as_role("owner")
+    owner.get(f"/s/{house.space.slug}/")
+    with statements() as sent:
+        owner.get("/shortcuts/")
+    said = "\n".join(" ".join(sql.split())[:120] for sql in sent)
+    assert len(sent) <= 5, f"more than session, person, space with role, counts and the menu's spaces:\n{said}"
+    assert "UPDATE" not in said

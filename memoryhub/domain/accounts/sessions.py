@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.contrib.sessions.models import Session
@@ -10,6 +10,7 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 
+from memoryhub.db import statements
 from memoryhub.domain import activity
 from memoryhub.errors import NotFound
 from memoryhub.models import Actor, FailedTry, Person, SignIn, SignInLink
@@ -23,6 +24,24 @@ def note_sign_in(person: Person, session_key: str, address: str | None, browser:
     values = {"person": person, "address": address, "browser": browser[:300], "seen_at": Now()}
     sign_in, _ = SignIn.objects.update_or_create(session_key=session_key, defaults=values)
     return sign_in
+
+
+# Asked by every page. Its conditions are those of `ended_sign_ins`; without an idle limit `idle` is NULL.
+LIVE_SESSION = """
+SELECT s.session_data, s.expire_date, (i.seen_at < statement_timestamp() - interval '1 minute') IS NOT TRUE
+  FROM django_session s LEFT JOIN memoryhub_signin i ON i.session_key = s.session_key
+ WHERE s.session_key = %(key)s AND s.expire_date > statement_timestamp()
+   AND (i.created_at < statement_timestamp() - %(lasts)s::interval) IS NOT TRUE
+   AND (i.seen_at < statement_timestamp() - %(idle)s::interval) IS NOT TRUE
+"""
+
+
+def live_session(session_key: str) -> tuple[str, datetime, bool] | None:
+    """The data of a session whose sign-in has not ended, when it expires, and whether its browser was noted as seen within the
+    last minute; that is true too of a session without a sign-in, where there is nothing to note."""
+    given = {"key": session_key, "lasts": settings.SESSION_LASTS, "idle": settings.SESSION_IDLE or None}
+    found = statements.rows(LIVE_SESSION, given)
+    return found[0] if found else None
 
 
 def note_seen(session_key: str, address: str | None) -> None:

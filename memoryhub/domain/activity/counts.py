@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db import connection
-
+from memoryhub.db import statements
 from memoryhub.models import Space
 
 # Counting a large table exactly takes too long for a number in the navigation: beyond this pages show "and more".
@@ -41,9 +40,7 @@ class Counts:
 
 def counts_of_space(space: Space) -> Counts:
     """The counts of a space; records and long-term entries are counted up to a limit."""
-    with connection.cursor() as cursor:
-        cursor.execute(SQL, {"space": space.pk, "max": MAX_COUNTED})
-        return Counts(*cursor.fetchone())
+    return Counts(*statements.row(SQL, {"space": space.pk, "max": MAX_COUNTED}))
 
 
 FLOW = """
@@ -55,6 +52,4 @@ SELECT EXISTS (SELECT 1 FROM memoryhub_delivery WHERE space_id = %(space)s)
 
 def has_flow(space: Space) -> bool:
     """Whether an agent ever got a prompt, logged output or proposed a change in this space."""
-    with connection.cursor() as cursor:
-        cursor.execute(FLOW, {"space": space.pk})
-        return bool(cursor.fetchone()[0])
+    return bool(statements.row(FLOW, {"space": space.pk})[0])

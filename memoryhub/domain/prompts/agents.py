@@ -7,10 +7,11 @@ from itertools import count
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 from django.utils.text import slugify
 
 from memoryhub import dialects
+from memoryhub.db import statements
 from memoryhub.dialects import deepagents
 from memoryhub.domain import accounts, activity, retrieval, spaces
 from memoryhub.domain.accounts import require
@@ -20,6 +21,7 @@ from memoryhub.models import HUB, Actor, Agent, AgentChange, Space, TemplateChoi
 # What of an agent stands in its prompt; a change of it is kept, so that a prompt of the past can be told exactly.
 IN_PROMPT = ("dialect", "system_prompt", "persona", "memory_is_on", "template", "budget", "gives_way", "retrieval")
 CHANGEABLE = ("name", "description", "is_on", *IN_PROMPT)
+NAMES_OF_AGENTS = "SELECT slug, name FROM memoryhub_agent WHERE space_id = %s AND name <> slug"
 MAX_LENGTHS = {"name": 100, "description": 500, "system_prompt": 200_000, "persona": 50_000, "template": 200_000}
 
 
@@ -146,7 +148,7 @@ def agents_of_space(space: Space) -> QuerySet[Agent]:
 
 def names_of_agents(space: Space) -> dict[str, str]:
     """What agents are called whose name is another than their slug, by slug."""
-    return dict(Agent.objects.within(space).exclude(name=F("slug")).values_list("slug", "name"))
+    return dict(statements.rows(NAMES_OF_AGENTS, [space.pk]))
 
 
 def agent_by_slug(space: Space, slug: str) -> Agent:

@@ -41,6 +41,7 @@ from memoryhub.domain.spaces.space import (
     memberships_of,
     next_number,
     rename,
+    spaces_in_menu,
     spaces_of_person,
 )
 
@@ -80,6 +81,7 @@ __all__ = [
     "secret_error",
     "secret_suspects",
     "send_event",
+    "spaces_in_menu",
     "spaces_of_person",
     "text_mark",
     "value_digest",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import NamedTuple
+
 from django.apps import apps
 from django.db import IntegrityError, connection, transaction
 from django.db.models import QuerySet
@@ -12,7 +15,20 @@ from memoryhub.domain import activity
 from memoryhub.domain.accounts import require
 from memoryhub.domain.spaces import marks
 from memoryhub.errors import Conflict, Invalid, NotFound
-from memoryhub.models import Actor, Agent, File, Membership, Mount, Person, Proposal, RecordState, Role, Space, Token
+from memoryhub.models import (
+    Actor,
+    Agent,
+    File,
+    Membership,
+    Mount,
+    Person,
+    Proposal,
+    RecordState,
+    Role,
+    Space,
+    Token,
+    instance_from_columns,
+)
 
 NEXT_NUMBER = {
     "last_proposal": "UPDATE memoryhub_space SET last_proposal = last_proposal + %s WHERE id = %s RETURNING last_proposal",
@@ -56,6 +72,23 @@ def rename(space: Space, actor: Actor, name: str, description: str = "") -> Spac
     return space
 
 
+class SpaceInMenu(NamedTuple):
+    pk: int
+    slug: str
+    name: str
+
+
+SPACES_IN_MENU = """
+SELECT s.id, s.slug, s.name FROM memoryhub_space s JOIN memoryhub_membership m ON m.space_id = s.id
+ WHERE m.person_id = %s ORDER BY s.name LIMIT %s
+"""
+
+
+def spaces_in_menu(person: Person, limit: int) -> list[SpaceInMenu]:
+    """The first spaces that a person is a member of, by name: what the menu of every page needs of them."""
+    return [SpaceInMenu(*row) for row in statements.rows(SPACES_IN_MENU, [person.pk, limit])]
+
+
 def spaces_of_person(person: Person) -> QuerySet[Space]:
     """The spaces that a person is a member of, by name."""
     return Space.objects.filter(memberships__person=person).order_by("name")
@@ -66,13 +99,22 @@ def memberships_of(person: Person) -> QuerySet[Membership]:
     return Membership.objects.filter(person=person).select_related("space").order_by("space__name")
 
 
+PLAIN_COLUMNS = tuple(one.attname for one in Space._meta.concrete_fields if one.attname not in ("settings", "stored"))
+SPACE_OF_PERSON = f"""
+SELECT m.role, s.settings::text, s.stored::text, {", ".join(f"s.{name}" for name in PLAIN_COLUMNS)}
+  FROM memoryhub_membership m JOIN memoryhub_space s ON s.id = m.space_id
+ WHERE s.slug = %s AND m.person_id = %s
+"""  # noqa: S608 (names of columns)
+
+
 def get_for_person(person: Person, slug: str) -> tuple[Space, str]:
     """The space of this slug and the person's role in it; NotFound for everybody who is no member."""
-    try:
-        membership = Membership.objects.select_related("space").get(space__slug=slug, person=person)
-    except Membership.DoesNotExist:
-        raise NotFound("The address may be old, or belong to a space you are not in.") from None
-    return membership.space, membership.role
+    found = statements.rows(SPACE_OF_PERSON, [slug, person.pk])
+    if not found:
+        raise NotFound("The address may be old, or belong to a space you are not in.")
+    role, settings, stored, *values = found[0]
+    its_json = {"settings": json.loads(settings), "stored": json.loads(stored)}
+    return instance_from_columns(Space, {**its_json, **dict(zip(PLAIN_COLUMNS, values, strict=True))}.items()), role
 
 
 def last_of_person(person: Person) -> tuple[Space | None, str]:
