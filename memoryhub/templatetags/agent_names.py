@@ -1,7 +1,9 @@
-"""Who did something and why, as pages say it: the names of agents, where rows store their slug, and reasons."""
+"""Who did something and why, as pages say it: the names and badges of agents, where rows store their slug, and reasons."""
 
 from __future__ import annotations
 
+import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -9,6 +11,8 @@ from functools import cache
 from typing import Any
 
 from django import template
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString, mark_safe
 
 from memoryhub import languages
 from memoryhub.domain import prompts
@@ -33,3 +37,37 @@ def named_as_in(space: Space) -> Iterator[None]:
 def agent_title(slug: Any) -> Any:
     """The name of the agent with this slug; the slug where there is none any more, and outside any space."""
     return _names.get()().get(slug, slug) if slug else slug
+
+
+BADGE_COLOURS = 8
+# Title, initials and tint of each coding agent, by its name: the same on every page, and no two alike.
+CODING_BADGES = {
+    "claude-code": ("Claude Code", "Cc", 1), "codex": ("Codex", "Cx", 2), "gemini-cli": ("Gemini CLI", "Ge", 3),
+    "opencode": ("OpenCode", "Oc", 4), "copilot-cli": ("Copilot CLI", "Cp", 5), "cursor": ("Cursor", "Cu", 6),
+    "hermes": ("Hermes", "He", 7), "windsurf": ("Windsurf", "Wi", 8), "zed": ("Zed", "Ze", 4), "amp": ("Amp", "Am", 1),
+    "aider": ("Aider", "Ai", 2), "cline": ("Cline", "Cl", 3), "deepagents-code": ("deepagents-code", "Da", 5),
+    "openclaw": ("OpenClaw", "Ow", 6),
+}  # fmt: skip
+BY_TITLE = {title: (letters, tint) for title, letters, tint in CODING_BADGES.values()}
+WORDS_OF_NAME = re.compile(r"[^\W_]+")
+
+
+def initials(name: str) -> str:
+    """Two letters that stand for a name: of its first two words, or of its only one. Any script."""
+    words = WORDS_OF_NAME.findall(name) or ["?" if name.isascii() else name.strip()[:1]]
+    two = words[0][0].upper() + words[1][0].lower() if len(words) > 1 else words[0][:2]
+    return two[0].upper() + two[1:]
+
+
+@register.simple_tag
+def agent_badge(name: str, label: bool | str = False, colour: int | None = None) -> SafeString:
+    """The square badge of an agent: initials on one of eight tints, always the same for a name. It stands beside the name;
+    alone it has the name as its `label`, or these words. Without a name it is grey."""
+    any_tint = 1 + zlib.crc32(name.encode()) % BADGE_COLOURS if name else 0
+    letters, tint = BY_TITLE.get(name) or (initials(name), any_tint)
+    given = {
+        "css": f"a{tint if colour is None else colour}",
+        "initials": letters,
+        "label": label if isinstance(label, str) else name if label else "",
+    }
+    return mark_safe(render_to_string("_agent_badge.html", given).strip().replace("\n", ""))  # noqa: S308 (escaped there)

@@ -13,8 +13,9 @@ from django.utils.translation import gettext as _
 from memoryhub.domain.files import FolderEntry
 from memoryhub.languages import shown_reason
 from memoryhub.models import Revision
+from memoryhub.templatetags.agent_names import agent_badge
 from memoryhub.templatetags.files import kind_words, page_address
-from memoryhub.templatetags.hub import actor_glyph, actor_name, agent_badge, g
+from memoryhub.templatetags.hub import actor_glyph, actor_name, g
 
 register = template.Library()
 BADGES = 6

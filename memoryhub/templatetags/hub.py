@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import zlib
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -20,7 +18,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from memoryhub import languages
 from memoryhub.domain import accounts
 from memoryhub.server import static_files
-from memoryhub.templatetags.agent_names import agent_title
+from memoryhub.templatetags.agent_names import agent_badge, agent_title
 
 register = template.Library()
 ACTOR_WORDS = {
@@ -204,40 +202,6 @@ def names(things: Iterable[Any], most: int = 0) -> str:
     if not most or len(said) <= most:
         return join_words(said)
     return _("%(names)s and %(count)s more") % {"names": _(", ").join(said[:most]), "count": len(said) - most}
-
-
-BADGE_COLOURS = 8
-# Title, initials and tint of each coding agent, by its name: the same on every page, and no two alike.
-CODING_BADGES = {
-    "claude-code": ("Claude Code", "Cc", 1), "codex": ("Codex", "Cx", 2), "gemini-cli": ("Gemini CLI", "Ge", 3),
-    "opencode": ("OpenCode", "Oc", 4), "copilot-cli": ("Copilot CLI", "Cp", 5), "cursor": ("Cursor", "Cu", 6),
-    "hermes": ("Hermes", "He", 7), "windsurf": ("Windsurf", "Wi", 8), "zed": ("Zed", "Ze", 4), "amp": ("Amp", "Am", 1),
-    "aider": ("Aider", "Ai", 2), "cline": ("Cline", "Cl", 3), "deepagents-code": ("deepagents-code", "Da", 5),
-    "openclaw": ("OpenClaw", "Ow", 6),
-}  # fmt: skip
-BY_TITLE = {title: (letters, tint) for title, letters, tint in CODING_BADGES.values()}
-WORDS_OF_NAME = re.compile(r"[^\W_]+")
-
-
-def initials(name: str) -> str:
-    """Two letters that stand for a name: of its first two words, or of its only one. Any script."""
-    words = WORDS_OF_NAME.findall(name) or ["?" if name.isascii() else name.strip()[:1]]
-    two = words[0][0].upper() + words[1][0].lower() if len(words) > 1 else words[0][:2]
-    return two[0].upper() + two[1:]
-
-
-@register.simple_tag
-def agent_badge(name: str, label: bool | str = False, colour: int | None = None) -> SafeString:
-    """The square badge of an agent: initials on one of eight tints, always the same for a name. It stands beside the name;
-    alone it has the name as its `label`, or these words. Without a name it is grey."""
-    any_tint = 1 + zlib.crc32(name.encode()) % BADGE_COLOURS if name else 0
-    letters, tint = BY_TITLE.get(name) or (initials(name), any_tint)
-    given = {
-        "css": f"a{tint if colour is None else colour}",
-        "initials": letters,
-        "label": label if isinstance(label, str) else name if label else "",
-    }
-    return mark_safe(render_to_string("_agent_badge.html", given).strip().replace("\n", ""))  # noqa: S308 (escaped there)
 
 
 @register.simple_block_tag

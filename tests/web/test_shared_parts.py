@@ -8,8 +8,8 @@ from django.template import Context, Template
 from memoryhub.dialects import coding
 from memoryhub.domain import accounts, files, prompts, proposals, spaces
 from memoryhub.models import HUB, Actor
+from memoryhub.templatetags.agent_names import CODING_BADGES, agent_badge, initials
 from memoryhub.templatetags.contexts import coding_badge
-from memoryhub.templatetags.hub import CODING_BADGES, agent_badge, initials
 
 pytestmark = pytest.mark.django_db
 
