@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from itertools import groupby
 from typing import Any
 
 from django import template
+from django.utils import timezone
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from memoryhub.languages import offered, translated
 from memoryhub.templatetags.agent_names import agent_title
-from memoryhub.templatetags.hub import actor_glyph, actor_name, clock
+from memoryhub.templatetags.hub import actor_glyph, actor_name, clock, day
 
 register = template.Library()
 ASKED_BY = re.compile(r"(?<= by )[\w-]+(?=$|, )")  # whose proposal was decided: rows store the short name of an agent
+
+
+@register.simple_tag(takes_context=True)
+def log_lines(context: dict[str, Any], lines: Iterable[Any]) -> SafeString:
+    """Lines of the log, with a heading for each day."""
+    drawn = []
+    for _day, of_day in groupby(lines, lambda line: timezone.localtime(line.at).date()):
+        first, *others = of_day
+        drawn.append(f'<li class="day">{escape(day(first.at))}</li>')
+        drawn += [log_line(context, line) for line in (first, *others)]
+    return mark_safe("".join(drawn))  # noqa: S308  every piece is escaped
 
 
 @register.simple_tag(takes_context=True)

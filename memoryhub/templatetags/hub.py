@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from django import template
-from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.dateformat import format as date_format
-from django.utils.html import conditional_escape, format_html
+from django.utils.html import conditional_escape, escape, format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
 
 from memoryhub import languages
 from memoryhub.domain import accounts
@@ -48,6 +48,11 @@ register.filter("translated", languages.translated)
 @register.simple_tag
 def g(name: str, label: str = "", css: str = "") -> SafeString:
     """A glyph of the sprite; without a label, screen readers skip it."""
+    return _glyph(name, str(label), css)
+
+
+@lru_cache(maxsize=1024, typed=True)  # an escaped text is another type
+def _glyph(name: str, label: str, css: str) -> SafeString:
     css = f"g {css}".strip()
     if label:
         return format_html(
@@ -102,18 +107,23 @@ def duration_in_words(seconds: float) -> str:
     return ngettext("%(count)s year", "%(count)s years", years := seconds // (86_400 * 365)) % {"count": years}
 
 
+@lru_cache(maxsize=1024)
+def _written(day: date | datetime, pattern: str, language: str | None) -> str:
+    """A day as a pattern of Django's has it. Names of days and months are those of the language, which must be active."""
+    return date_format(day, pattern)
+
+
 @register.filter
 def exactly(moment: datetime) -> str:
-    return date_format(timezone.localtime(moment), _("l j F Y, H:i:s T"))
+    local = timezone.localtime(moment)
+    day = _written(local.date(), _("l j F Y"), get_language())
+    return _("%(day)s, %(time)s") % {"day": day, "time": f"{local:%H:%M:%S} {local.tzname()}"}
 
 
 def time_element(moment: datetime, text: str, css: str = "") -> SafeString:
-    return format_html(
-        '<time class="{}" datetime="{}" title="{}">{}</time>',
-        css,
-        moment.isoformat(timespec="seconds"),
-        exactly(moment),
-        text,
+    return mark_safe(  # noqa: S308  every piece is escaped
+        f'<time class="{conditional_escape(css)}" datetime="{moment.isoformat(timespec="seconds")}" '
+        f'title="{escape(exactly(moment))}">{conditional_escape(text)}</time>'
     )
 
 
@@ -152,8 +162,10 @@ def clock(moment: datetime) -> SafeString:
 def at(moment: datetime) -> SafeString:
     """The time of day, and the date unless it is today's."""
     local = timezone.localtime(moment)
-    is_today = local.date() == timezone.localdate()
-    return time_element(moment, date_format(local, "H:i" if is_today else _("j M H:i")))
+    if local.date() == timezone.localdate():
+        return time_element(moment, f"{local:%H:%M}")
+    minute = local.replace(second=0, microsecond=0, tzinfo=None)
+    return time_element(moment, _written(minute, _("j M H:i"), get_language()))
 
 
 @register.filter
@@ -161,7 +173,7 @@ def day(moment: datetime | date) -> str:
     """Today, yesterday, or the weekday and date."""
     as_date = timezone.localtime(moment).date() if isinstance(moment, datetime) else moment
     today = timezone.localdate()
-    text = date_format(as_date, _("l j F") if as_date.year == today.year else _("l j F Y"))
+    text = _written(as_date, _("l j F") if as_date.year == today.year else _("l j F Y"), get_language())
     if as_date == today:
         return _("Today, %(day)s") % {"day": text}
     return _("Yesterday, %(day)s") % {"day": text} if as_date == today - timedelta(days=1) else text
@@ -204,10 +216,17 @@ def names(things: Iterable[Any], most: int = 0) -> str:
     return _("%(names)s and %(count)s more") % {"names": _(", ").join(said[:most]), "count": len(said) - most}
 
 
+# No template: a list has one in each row, and looking for it, with a context of its own, took longer than its content.
+MENU = """<details class="menu">
+<summary class="btn quiet icon small-act" aria-label="{}">{}</summary>
+<ul>{}</ul>
+</details>"""
+
+
 @register.simple_block_tag
 def menu(content: str, label: str) -> SafeString:
     """A ⋯ menu: between the tags stand its items, `<li>` with a link, or with a form and its button."""
-    return render_to_string("_menu.html", {"label": label, "content": content})
+    return format_html(MENU, label, g("more"), content)
 
 
 @register.simple_tag

@@ -9,7 +9,7 @@ import pytest
 from memoryhub.domain import files, longterm, prompts, quarantine
 from memoryhub.domain.notify import daily_mail, webhooks
 from memoryhub.models import Actor, Proposal
-from memoryhub.templatetags.hidden_characters import diff, drawn, label_hidden_in_page
+from memoryhub.templatetags.hidden_characters import MAYBE_UNSEEN, diff, drawn, label_hidden_in_page
 from memoryhub.templatetags.reviewing import rendered
 from memoryhub.text.diff import compare
 from memoryhub.text.unseen import UNSEEN_CHARACTER, spelled_out
@@ -32,6 +32,12 @@ from memoryhub.text.unseen import UNSEEN_CHARACTER, spelled_out
 )
 def test_what_is_hidden_is_drawn(text, expected):
     assert drawn(text) == expected
+
+
+def test_the_quick_look_at_a_page_misses_no_character_that_is_drawn():
+    characters = map(chr, (*range(0x10000), *range(0x1D100, 0x1D200), *range(0xE0000, 0xE0200)))
+    assert [one for one in characters if BARE.match(one) and not MAYBE_UNSEEN.match(one)] == []
+    assert not MAYBE_UNSEEN.search("one\r\n\ttwo · 三")
 
 
 def test_blanks_before_a_carriage_return_are_trailing_too():

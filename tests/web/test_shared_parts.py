@@ -1,15 +1,20 @@
 """Parts that every page shares: the title's count, the sidebar, badges of agents, menus, notices."""
 
 import re
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.template import Context, Template
+from django.utils import timezone, translation
+from django.utils.safestring import mark_safe
 
 from memoryhub.dialects import coding
 from memoryhub.domain import accounts, files, prompts, proposals, spaces
 from memoryhub.models import HUB, Actor
 from memoryhub.templatetags.agent_names import CODING_BADGES, agent_badge, initials
 from memoryhub.templatetags.contexts import coding_badge
+from memoryhub.templatetags.hub import exactly, g
 
 pytestmark = pytest.mark.django_db
 
@@ -132,3 +137,24 @@ def test_the_sidebar_says_where_a_page_belongs(house, as_role, tmp_path, path, e
     page = as_role("owner").get(f"/s/{house.space.slug}/{path}{query}").content.decode()
     side = page.partition('id="nav"')[2].partition("</nav>")[0]
     assert re.findall(r'href="/s/books/([^"]*)"\s+aria-current="page"', side) == [entry]
+
+
+MOMENT = datetime(2026, 3, 1, 7, 5, 9, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("language", "written"),
+    [("en", "Sunday 1 March 2026, 16:05:09 JST"), ("zh-hans", "2026年3月1日 星期日 16:05:09 JST")],
+)
+def test_the_exact_moment_is_written_in_the_reader_s_language_and_zone(language, written):
+    with translation.override(language), timezone.override(ZoneInfo("Asia/Tokyo")):
+        assert exactly(MOMENT) == written
+    with translation.override("en"):
+        assert exactly(MOMENT) == "Sunday 1 March 2026, 07:05:09 UTC"
+
+
+def test_a_glyph_escapes_its_label_unless_it_is_html_already():
+    assert 'aria-label="a &amp;amp; b"' in g("x", "a &amp; b")
+    assert 'aria-label="a &amp; b"' in g("x", mark_safe("a &amp; b"))
+    assert 'aria-label="a &amp;amp; b"' in g("x", "a &amp; b")
+    assert "aria-label" not in g("x")
