@@ -13,7 +13,7 @@ LEAST_ROLE = {
     "promote": Role.REVIEWER,
     "manage": Role.OWNER,
 }
-RANK = {role: rank for rank, role in enumerate((Role.VIEWER, Role.EDITOR, Role.REVIEWER, Role.OWNER))}
+RANK: dict[str, int] = {role: rank for rank, role in enumerate((Role.VIEWER, Role.EDITOR, Role.REVIEWER, Role.OWNER))}
 WHO_MAY = {
     "read": "Only members read this.",
     "edit": "Only editors, reviewers and owners change files and working memory, and comment.",
@@ -25,7 +25,7 @@ WHO_MAY = {
 
 def may(role: str, action: str) -> bool:
     """Whether somebody in this role may do this kind of thing."""
-    return role in RANK and RANK[Role(role)] >= RANK[LEAST_ROLE[action]]
+    return RANK.get(role, -1) >= RANK[LEAST_ROLE[action]]
 
 
 def role_rank(role: str) -> int:
