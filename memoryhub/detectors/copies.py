@@ -1,17 +1,24 @@
-"""Whether a text says what another one says already, line for line, word for word or nearly."""
+"""Which text says what another one says already, line for line, word for word or nearly."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TypeVar
+
 from . import duplicate
-from .finding import Lines
-from .known_texts import KnownText, is_comparable, words
+from .known_texts import KnownText
+
+N = TypeVar("N")
 
 
-def is_copy(text: str, known: KnownText) -> bool:
-    """Whether two texts have the same words, or as many lines, of which each says nearly what a line of the other says."""
-    if words(text) == words(known.text):
+def first_copy(text: str, known: Iterable[tuple[N, KnownText]]) -> N | None:
+    """The name of the first of these texts that has the same words, or as many lines, of which each says nearly what a line of
+    `text` says."""
+    mine = KnownText("", text)
+    return next((name for name, one in known if _is_copy(mine, one)), None)
+
+
+def _is_copy(mine: KnownText, known: KnownText) -> bool:
+    if mine.words == known.words:
         return True
-    keys = [key for line in text.split("\n") if is_comparable(key := words(line))]
-    if not keys or len(set(keys)) != len(known.lines):
-        return False
-    return len(duplicate.find(text, Lines(text), [known])) == len(keys)
+    return 0 < len(mine.lines) == len(known.lines) and all(duplicate.is_in(line, known) for line in mine.lines)

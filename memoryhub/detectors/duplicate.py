@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from .costs import spend
 from .finding import Finding, Lines
-from .known_texts import KnownText, is_comparable, word_mask, words
+from .known_texts import Index, KnownText, is_comparable, word_mask, words
 
 CODE = "duplicate"
 MIN_ALIKE = 0.8
@@ -29,6 +29,13 @@ def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Findi
     return found
 
 
+def is_in(line: tuple[str, ...], known: KnownText) -> bool:
+    """Whether a text has this line of words, or one that is alike."""
+    spend()
+    able = _able(line, [known])
+    return bool(able) and (line in known.lines or _most_alike(line, able) is not None)
+
+
 def _able(key: tuple[str, ...], known: Sequence[KnownText]) -> list[KnownText]:
     """The texts that can have such a line: one that lacks more than a fifth of its words has none that is alike."""
     mine = set(key)
@@ -42,20 +49,21 @@ def _equal(key: tuple[str, ...], known: Sequence[KnownText]) -> Hit | None:
 
 def _most_alike(key: tuple[str, ...], known: Sequence[KnownText]) -> Hit | None:
     """The most alike known line among those that share one of the two rarest words."""
-    mine = set(key)
+    mine = frozenset(key)
     best: Hit | None = None
     for one in known:
-        for other, number in _lines_with_rare_words(mine, one):
-            theirs = set(other)
-            alike = len(mine & theirs) / len(mine | theirs)
+        for theirs, number in _lines_with_rare_words(mine, one.index):
+            shared = len(mine & theirs)
+            alike = shared / (len(mine) + len(theirs) - shared)
             if alike >= MIN_ALIKE and (best is None or alike > best[2]):
                 best = (one, number, alike)
     return best
 
 
-def _lines_with_rare_words(mine: set[str], one: KnownText) -> list[tuple[tuple[str, ...], int]]:
-    rare = sorted(mine & one.index.keys(), key=lambda word: len(one.index[word]))[:2]
-    return [entry for word in rare for entry in one.index[word][:MAX_COMPARED]]
+def _lines_with_rare_words(mine: frozenset[str], index: Index) -> list[tuple[frozenset[str], int]]:
+    shared = [index[word] for word in mine if word in index]
+    rare = shared if len(shared) < 3 else sorted(shared, key=len)[:2]
+    return [entry for entries in rare for entry in entries[:MAX_COMPARED]]
 
 
 def _finding(lines: Lines, number: int, source: KnownText, at: int, alike: float) -> Finding:

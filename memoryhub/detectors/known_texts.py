@@ -33,6 +33,9 @@ def is_comparable(line: tuple[str, ...]) -> bool:
     return len(line) >= MIN_WORDS and (len(line) >= 2 * MIN_WORDS or not all(map(CJK.match, line)))
 
 
+Index = dict[str, list[tuple[frozenset[str], int]]]  # word -> the lines that have it: their words and numbers
+
+
 @dataclass(frozen=True)
 class KnownText:
     """Where a text stands (a path, `L-88`) and what it says."""
@@ -56,10 +59,16 @@ class KnownText:
         return ~word_mask({word for key in self.lines for word in key})
 
     @cached_property
-    def index(self) -> dict[str, list[tuple[tuple[str, ...], int]]]:
+    def words(self) -> tuple[str, ...]:
+        """The words of the whole text."""
+        return words(self.text)
+
+    @cached_property
+    def index(self) -> Index:
         """Long words, and pairs of characters -> the lines that have them: only lines that share a rare one are compared."""
-        index: dict[str, list[tuple[tuple[str, ...], int]]] = {}
+        index: Index = {}
         for key, number in self.lines.items():
-            for word in {word for word in key if len(word) > 4 or CJK.match(word)}:
-                index.setdefault(word, []).append((key, number))
+            line = frozenset(key)
+            for word in {word for word in line if len(word) > 4 or CJK.match(word)}:
+                index.setdefault(word, []).append((line, number))
         return index

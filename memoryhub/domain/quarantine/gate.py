@@ -10,7 +10,7 @@ from memoryhub import detectors
 from memoryhub.db.cache import Cache
 from memoryhub.detectors import Finding, KnownText, secrets
 from memoryhub.detectors.acknowledgements import says_nothing
-from memoryhub.detectors.copies import is_copy
+from memoryhub.detectors.copies import first_copy
 from memoryhub.domain import jobs, spaces, working
 from memoryhub.domain.accounts import require
 from memoryhub.domain.quarantine import known_texts
@@ -149,7 +149,7 @@ def _compare(known: known_texts.Known, content: str, looking: list[str]) -> Iter
 
 def _copy_of(known: known_texts.Known, content: str) -> int | None:
     """The newest entry of the same session that says the same or nearly."""
-    return next((pk for pk, one in known.same_session if is_copy(content, one)), None)
+    return first_copy(content, known.same_session)
 
 
 @spaces.on_event("findings_of_entry")
