@@ -77,18 +77,19 @@ def page_of_entries(
         found = list_entries(space, prefix, with_odd=with_odd)
         return found[start : start + count], len(found)
     values = {"cut": len(prefix) + 1, **_below(space, mount, prefix, ""), "start": start, "count": count}
-    rows = statements.rows(_PAGE, values, binary=True)
+    rows = statements.rows(_PAGE.format(space=int(space.pk)), values, binary=True)
     total = rows[0][5] if rows else 0
     return [_entry_in_hub(prefix, *row[:5]) for row in rows], total
 
 
 # Below a prefix that ends with a slash lies what comes before the same prefix with the next sign, which is a zero: a range
-# that the index of paths gives.
+# that the index of paths gives. The space's number stands in the SQL text: as a parameter, the planner takes each space for
+# one of average size, and reads all files of a large one.
 _CHILDREN = """
 SELECT split_part(substr(path, %(cut)s), '/', 1), strpos(substr(path, %(cut)s), '/') > 0, max(size), max(modified_at),
   bool_or(written_revision IS DISTINCT FROM revision)
 FROM memoryhub_file
-WHERE space_id = %(space)s AND thread_id = %(thread)s AND NOT is_deleted AND revision > 0
+WHERE space_id = {space} AND thread_id = %(thread)s AND NOT is_deleted AND revision > 0
   AND path ~>=~ %(prefix)s AND path ~<~ %(end)s
 GROUP BY 1, 2
 """
@@ -112,7 +113,7 @@ def _below(space: Space, mount: Mount, prefix: str, thread_id: str) -> dict[str,
 def _entries_in_hub(space: Space, mounts: list[Mount], mount: Mount, prefix: str, thread_id: str) -> Iterator[Entry]:
     """The entries that the hub knows, without those of other mounts."""
     values = {"cut": len(prefix) + 1, **_below(space, mount, prefix, thread_id)}
-    for row in statements.rows(_CHILDREN, values, binary=True):
+    for row in statements.rows(_CHILDREN.format(space=int(space.pk)), values, binary=True):
         entry = _entry_in_hub(prefix, *row)
         if find_mount(mounts, entry.path) is mount:
             yield entry
