@@ -47,7 +47,7 @@ SELECT l.lexeme, l.mark, p.*
 FROM memoryhub_lexemecount l CROSS JOIN LATERAL (
     {PACKED} FROM (
         SELECT chunk_id, count, length FROM memoryhub_posting WHERE space_id = {{space}} AND lexeme = l.lexeme AND {{readable}}
-        ORDER BY count / (1 - {B} + {B} * length / %s::float8) DESC, chunk_id LIMIT {MAX_POSTINGS}
+        ORDER BY count / ({1 - B}::float8 + {B}::float8 * length / %s::float8) DESC, chunk_id LIMIT {MAX_POSTINGS}
     ) best
 ) p WHERE l.space_id = {{space}} AND l.lexeme = ANY(%s)
 """  # noqa: S608 (parts of our own)
