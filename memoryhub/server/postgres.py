@@ -40,12 +40,12 @@ __all__ = [
 ACCOUNT = "memoryhub"  # the system user that runs the server of a hub run by root
 MEGABYTES_TO_CREATE, MEGABYTES_TO_START = 160, 40
 
+CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")  # holds "max" where there is none
 CONFIGURATION = {
     "listen_addresses": "",
     "unix_socket_permissions": "0700",
     "port": PORT,
     "max_connections": "60",
-    "shared_buffers": "128MB",
     "dynamic_shared_memory_type": "posix",
     "client_connection_check_interval": "5s",  # what a worker asked that was ended does not go on
     "jit": "off",  # costs more than it gives on queries of milliseconds
@@ -208,7 +208,8 @@ def _start(data_dir: Path, tools: Path, user: pwd.struct_passwd | None) -> None:
 def _write_configuration(data_dir: Path, user: pwd.struct_passwd | None, settings: Mapping[str, str]) -> None:
     """Write postgresql.conf, at each start, so that a newer hub brings its own settings; `tuning.conf` overrides them."""
     cluster = cluster_of(data_dir)
-    values = {**CONFIGURATION, "unix_socket_directories": str(socket_dir(data_dir)), **settings}
+    own = {"shared_buffers": shared_buffers(usable_memory()), "unix_socket_directories": str(socket_dir(data_dir))}
+    values = {**CONFIGURATION, **own, **settings}
     lines = [f"{name} = '{value.replace(chr(39), chr(39) * 2)}'" for name, value in values.items()]
     lines += ["include_if_exists = 'tuning.conf'", ""]
     # As the server's user: the folder is theirs, and root must not follow a link that they made there.
@@ -217,6 +218,20 @@ def _write_configuration(data_dir: Path, user: pwd.struct_passwd | None, setting
     log = cluster / "server.log"
     if log.exists() and log.stat().st_size > 5 * 2**20:
         log.replace(cluster / "server.log.1")
+
+
+def shared_buffers(memory: int) -> str:
+    """How much of a machine's memory the database keeps pages in: an eighth, 128 MB at least and 1 GB at most. It takes them as
+    it needs them; the vector index of a million chunks does not fit into 128 MB, and each search would copy its pages anew."""
+    return f"{min(max(memory >> 23, 128), 1024)}MB"
+
+
+def usable_memory() -> int:
+    """The bytes of memory of this machine, or of the container where that has a limit."""
+    total = psutil.virtual_memory().total
+    with contextlib.suppress(OSError, ValueError):
+        return min(total, int(CONTAINER_LIMIT.read_text()))
+    return int(total)
 
 
 def postmaster_pid(data_dir: Path) -> int | None:
