@@ -118,6 +118,12 @@ class Items(Schema):
     warnings: list[str] = []
 
 
+# As Django's middleware would set them; a query alone is answered without (`api.wsgi`).
+MEMORY_HEADERS = {
+    "Cache-Control": "private, no-store",
+    "Vary": "Accept, Authorization",
+    "X-Content-Type-Options": "nosniff",
+}
 SUMMARY = {
     "responses": {
         200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
@@ -151,11 +157,12 @@ def retrieve(
     ))  # fmt: skip
     if wants_text(request):
         text = retrieval.as_text(found.items, by_words=bool(found.warnings))
-        return HttpResponse(text, content_type=PLAIN, headers={"Vary": "Accept, Authorization"})
-    return json_response({
+        return HttpResponse(text, content_type=PLAIN, headers=MEMORY_HEADERS)
+    document = {
         "items": fields_of_each(Item, found.items), "next": None, "threshold": found.threshold,
         "embedded_by": found.embedded_by, "warnings": found.warnings,
-    })  # fmt: skip
+    }  # fmt: skip
+    return json_response(document, MEMORY_HEADERS)
 
 
 class PromotionIn(Given):

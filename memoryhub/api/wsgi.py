@@ -15,10 +15,10 @@ from typing import Any
 
 from django.core.handlers.wsgi import WSGIRequest
 from django.db import close_old_connections
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 
 from memoryhub import requests
-from memoryhub.api import files, prompts, proposals
+from memoryhub.api import files, layers, prompts, proposals
 from memoryhub.api.base import authenticate, refusals_as_json
 from memoryhub.errors import HubError
 from memoryhub.refusals import json_refusal
@@ -26,6 +26,7 @@ from memoryhub.refusals import json_refusal
 Environ = dict[str, Any]
 Answer = Callable[[Environ], HttpResponse]
 PROMPT, FILE, BATCH, PROPOSAL = "/api/v1/prompt", "/api/v1/files/", "/api/v1/batch", "/api/v1/proposals/"
+RETRIEVE = "/api/v1/retrieve"
 MAX_BATCH_BODY = 1 << 20
 log = logging.getLogger("memoryhub")
 
@@ -44,6 +45,8 @@ def answer_for(environ: Environ) -> Answer | None:
     path, method = environ.get("PATH_INFO", ""), environ["REQUEST_METHOD"]
     if path == PROMPT:
         return lambda environ: prompts.prompt((Call if method in ("GET", "HEAD") else WSGIRequest)(environ))
+    if path == RETRIEVE and method in ("GET", "HEAD") and (query := only_query(environ)) is not None:
+        return with_caller(partial(layers.retrieve, query=query))
     if environ.get("QUERY_STRING"):
         return None
     if path == BATCH and method == "POST":
@@ -56,6 +59,14 @@ def answer_for(environ: Environ) -> Answer | None:
     if path.startswith(PROPOSAL) and (number := path[len(PROPOSAL) :]).isdecimal() and len(number) < 19:
         return with_caller(partial(proposals.read, number=int(number)))
     return None
+
+
+def only_query(environ: Environ) -> str | None:
+    """The query of a retrieval that chooses nothing else."""
+    given = environ.get("QUERY_STRING", "")
+    if not given.startswith("query=") or "&" in given:
+        return None
+    return QueryDict(given.encode("latin-1")).get("query")
 
 
 def batch_body(environ: Environ) -> files.BatchIn | None:

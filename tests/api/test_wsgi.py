@@ -11,7 +11,7 @@ from django.test import Client
 
 from memoryhub.api import wsgi
 from memoryhub.db import statements
-from memoryhub.domain import accounts, files, prompts, proposals, spaces
+from memoryhub.domain import accounts, files, longterm, prompts, proposals, spaces
 from memoryhub.domain.accounts.authenticate import statement
 from memoryhub.domain.files.read import READ_ROWS, cache
 from memoryhub.models import HUB, Actor, File, Proposal, Space
@@ -79,6 +79,21 @@ def test_what_is_refused_is_refused_as_django_does(forge, path):
                                   json.dumps({"paths": ["/a"] * 201}), '{"paths": ["/hub/a.md"], "thread_id": 1}'])  # fmt: skip
 def test_a_body_that_does_not_validate_is_refused_as_django_does(forge, body):
     same(forge.secret, "POST", "batch", body)
+
+
+def test_a_retrieval_by_a_query_alone_is_answered_as_django_does(space, forge):
+    longterm.store(space, HUB, "Refunds go to the card: Höhe 100 %.")
+    for query in ("query=refund", "query=H%C3%B6he+100+%25", "query=", "query=%00", "query=%ff", "query", "query=a&query=b",
+                  "query=a;scope=x", "query=refund&cold=1", "query=refund&cold=x", f"query={'a' * 9000}"):  # fmt: skip
+        for accept in ("application/json", "text/plain"):
+            answer = same(forge.secret, "GET", f"retrieve?{query}", Accept=accept)
+            assert answer.status_code in (200, 422)
+    assert same(forge.secret, "GET", "retrieve?query=refund").json()["items"]
+    assert same(forge.secret, "HEAD", "retrieve?query=refund").content == b""
+    assert wsgi.answer_for({"PATH_INFO": "/api/v1/retrieve", "REQUEST_METHOD": "GET", "QUERY_STRING": "query=refund"})
+    only_files = accounts.create_token(space, HUB, agent=prompts.create_agent(space, HUB, "other"), scopes=["files"])[1]
+    assert same(only_files, "GET", "retrieve?query=refund").status_code == 403
+    assert same("mh_none", "GET", "retrieve?query=refund").status_code == 401
 
 
 def test_a_persons_token_reads_as_well(space):
