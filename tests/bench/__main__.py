@@ -10,30 +10,34 @@ from __future__ import annotations
 import argparse
 import ast
 import os
-import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
-from tests.bench import results, table
+from tests.bench import environments, results, table
+from tests.bench.served import end_in_order
 
 HERE = Path(__file__).parent
+BESIDE = {"peers": ("mem0", "langgraph"), "doors": ("basic-memory",), "layers": ("redis",)}  # programs, by group
 SHORT = ["--seconds", "0.2", "--rounds", "1"]
 APART = {"growth"}  # takes half an hour: measured when it is named
 SMOKE = {
     "calls": SHORT,
-    "doors": ["--rounds", "20"],
+    "doors": ["--rounds", "1"],
     "files": [*SHORT, "--files", "1200"],
     "growth": [*SHORT, "--sizes", "100", "1000", "--others", "10", "--svg", os.devnull],
     "layers": ["--rows", "5000"],
     "memory": ["--calls", "10"],
     "pages": SHORT,
+    "peers": ["--rows", "500", "--rounds", "1"],
     "partitions": ["--spaces", "100", "--rounds", "2"],
     "prompts": [*SHORT, "--chunks", "1000"],
     "proposals": [*SHORT, "--pending", "500"],
     "slow": [*SHORT, "--clients", "50"],
     "stall": [*SHORT, "--lines", "2000"],
+    "starts": ["--rounds", "1"],
 }
 
 
@@ -54,38 +58,43 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     if unknown := set(options.names) - set(names()):
         parser.error(f"no measurement is named {', '.join(sorted(unknown))}; there is: {', '.join(names())}")
-    groups: dict[str, list[table.Row]] = {}
-    failed = False
-    for name in options.names or sorted(set(names()) - APART):
+    names_of_groups = options.names or sorted(set(names()) - APART)
+    environments.make_all([one for name in names_of_groups for one in BESIDE.get(name, ())])
+    groups: dict[str, results.Group] = {}
+    for name in names_of_groups:
         print(f"measuring {name} …", flush=True)
-        found, code = run(name, SMOKE.get(name, []) if options.smoke else [])
-        groups[name] = found or [table.Row(name, "", "", f"ended with {code}", "", False)]
-        failed = failed or code != 0
-    print(
-        f"\nload of the machine over the last quarter of an hour: {os.getloadavg()[2]:.1f} on {os.cpu_count()} cores\n"
-    )
-    table.show([one for rows in groups.values() for one in rows])
+        groups[name] = measured(name, SMOKE.get(name, []) if options.smoke else [])
+    table.show([one for group in groups.values() for one in group.rows])
+    print(f"\n{results.conditions()}\n{results.took(groups)}")
+    if options.write and not options.names:
+        results.draw(groups)
     if options.write:
         results.write(groups)
-    return 1 if failed else 0
+    return 1 if any(group.is_missed for group in groups.values()) else 0
+
+
+def measured(name: str, arguments: list[str]) -> results.Group:
+    began = time.monotonic()
+    rows, code = run(name, arguments)
+    return results.Group(rows or [table.Row(name, "", "", f"ended with {code}", "", False)], time.monotonic() - began)
 
 
 def run(name: str, arguments: list[str]) -> tuple[list[table.Row], int]:
     """The rows of one measurement and its exit code; stopped, it takes its database and servers away before it ends."""
     with tempfile.TemporaryDirectory(prefix="memoryhub-bench-rows-") as place:
         rows = Path(place) / "rows.json"
+        end_in_order()
         # A session of its own: what the terminal or `timeout` sends to everybody must not end it before it has cleaned up.
         process = subprocess.Popen(
             [sys.executable, "-m", f"tests.bench.{name}", *arguments],
             start_new_session=True,
             env={**os.environ, table.ROWS_FILE: str(rows)},
         )
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
         try:
             code = process.wait()
         finally:
             if process.poll() is None:
-                process.send_signal(signal.SIGINT)
+                process.terminate()
                 process.wait()
         return table.rows_in(rows), code
 

@@ -1,6 +1,6 @@
-"""How long an agent's calls take through the client and over MCP; beside Basic Memory's MCP tools where its program is.
+"""How long an agent's calls take through the client and over MCP; beside Basic Memory's MCP tools, over stdio with one client.
 
-`BASIC_MEMORY=/path/to/basic-memory python -m tests.bench doors` measures both in one run, over stdio with one client.
+python -m tests.bench.doors [--rounds 5]
 """
 
 from __future__ import annotations
@@ -10,11 +10,9 @@ import asyncio
 import contextlib
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -27,8 +25,12 @@ from mcp import Client, StdioServerParameters
 
 from memoryhub.client import MemoryHub
 from memoryhub.client.deepagents import MemoryHubBackend
-from tests.bench.table import Row, finish, row
-from tests.running import Hub, clean, command, statuses
+from tests.bench import environments
+from tests.bench.peer import Block, Taken, compared, time_of
+from tests.bench.served import end_in_order
+from tests.bench.table import Row, finish, not_measured, row
+from tests.bench.turns import against, in_turns, ratios
+from tests.running import Hub, clean, command, own_place, running_in, statuses
 
 SOURCES = 10
 NOTES = 200
@@ -36,17 +38,13 @@ TURN = 20  # calls through one door before the next one has its turn
 
 
 def main(arguments: list[str]) -> int:
+    end_in_order()
     parser = argparse.ArgumentParser(prog="python -m tests.bench.doors")
-    parser.add_argument("--rounds", type=int, default=100, help="calls of each kind through each door, 20 in a row")
+    parser.add_argument("--rounds", type=int, default=5, help=f"of {TURN} calls of each kind through each door")
     rounds = parser.parse_args(arguments).rounds
-    place = Path(tempfile.mkdtemp(prefix="memoryhub-bench-"))
-    place.chmod(0o755)
-    hub = Hub(place / "data").wait_ready()
-    try:
+    with own_place() as place, running_in(place / "data") as hub:
         rows = [sources(prepared(hub, "sources"), place, rounds), *asyncio.run(doors(hub, place, rounds))]
-    finally:
         hub.stop()
-        shutil.rmtree(place, ignore_errors=True)
     return finish(rows)
 
 
@@ -76,22 +74,13 @@ def sources(settings: dict[str, str], place: Path, rounds: int) -> Row:
             file.content for file in local.download_files(paths)
         ]
         assert len(answers) == 1, answers
-        away = median(lambda: backend.download_files(paths), rounds)
+        calls = {"hub": lambda: backend.download_files(paths), "files": lambda: local.download_files(paths)}
+        taken = in_turns(calls, rounds, TURN)
         assert answers[-1] == 304
-        here = median(lambda: local.download_files(paths), rounds)
     return row(
-        f"{SOURCES} sources by `download_files`, unchanged", away / here, baseline="local files", unit="x",
-        warm="copies at the client, the files", detail=f"{away * 1e3:.2f} ms against {here * 1e3:.2f}",
+        f"{SOURCES} sources by `download_files`, unchanged", ratios(taken["hub"], taken["files"]), baseline="local files", unit="x",
+        warm="copies at the client, the files", detail=against(taken["hub"], taken["files"]),
     )  # fmt: skip
-
-
-def median(call: Callable[[], Any], times: int) -> float:
-    taken = []
-    for _ in range(times):
-        start = time.perf_counter()
-        call()
-        taken.append(time.perf_counter() - start)
-    return statistics.median(taken)
 
 
 # The same calls through each door, in turns
@@ -108,28 +97,22 @@ class Door:
     name: str
     calls: Calls
     processes: Callable[[], list[psutil.Process]]
-    taken: dict[str, list[float]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
-    spent: dict[str, float] = field(default_factory=lambda: dict.fromkeys(KINDS, 0.0))
+    taken: dict[str, Taken] = field(default_factory=lambda: {kind: Taken() for kind in KINDS})
 
     async def measure(self, kind: str, numbers: range) -> None:
-        """Each answer is looked at as well: a refusal would be quick."""
-        before = spent(self.processes())
+        """One round. Each answer is looked at as well: a refusal would be quick."""
+        pids = [one.pid for one in self.processes()]
+        before, each = time_of(pids), []
         for number in numbers:
             start = time.perf_counter()
             answer = await self.call(kind, number)
-            self.taken[kind].append(time.perf_counter() - start)
+            each.append((time.perf_counter() - start) * 1e3)
             assert EXPECTED[kind](number) in said(answer), said(answer)
-        self.spent[kind] += spent(self.processes()) - before
+        self.taken[kind].add([Block(each, time_of(pids) - before)])
 
     async def call(self, kind: str, number: int) -> Any:
         call = self.calls[kind.removesuffix(" again")](number)
         return await call if asyncio.iscoroutine(call) else call
-
-    def p50(self, kind: str) -> float:
-        return statistics.median(self.taken[kind]) * 1000
-
-    def processor(self, kind: str) -> float:
-        return self.spent[kind] / len(self.taken[kind]) * 1000
 
 
 async def doors(hub: Hub, place: Path, rounds: int) -> list[Row]:
@@ -140,17 +123,24 @@ async def doors(hub: Hub, place: Path, rounds: int) -> list[Row]:
         async with contextlib.AsyncExitStack() as stack:
             session, started = await opened(stack, ours)
             found.append(Door("memoryhub, MCP", hub_calls(session), lambda: [*everything(hub), *started]))
-            if program := os.environ.get("BASIC_MEMORY") or shutil.which("basic-memory"):
-                session, theirs = await opened(stack, basic_memory(program, place))
+            why = ""
+            try:
+                session, theirs = await opened(stack, basic_memory(place))
                 found.append(Door("Basic Memory, MCP", basic_calls(session), lambda: theirs))
+            except environments.Unavailable as reason:
+                why = str(reason)
             for door in found:
                 await fill(door, rounds)
-            for kind in KINDS:
-                for start in range(0, rounds, TURN):
-                    for door in found:
-                        first = start if kind != "write" else NOTES + start
-                        await door.measure(kind, range(first, first + TURN))
-    return rows_of(found) if program else [*rows_of(found), not_measured()]
+            await take_turns(found, rounds)
+    return [*rows_of(found), *([not_measured("calls against Basic Memory", BASIC, why)] if why else [])]
+
+
+async def take_turns(found: list[Door], rounds: int) -> None:
+    for kind in KINDS:
+        for start in range(0, rounds * TURN, TURN):
+            for door in found:
+                first = start if kind != "write" else NOTES + start
+                await door.measure(kind, range(first, first + TURN))
 
 
 def everything(hub: Hub) -> list[psutil.Process]:
@@ -172,7 +162,7 @@ async def fill(door: Door, rounds: int) -> None:
     """Writes the notes, and asks a little of what is not measured, so that everything is loaded."""
     for number in range(NOTES):
         said(await door.call("write", number))
-    for number in range(rounds, NOTES):
+    for number in range(rounds * TURN, NOTES):
         said(await door.call("read", number))
         said(await door.call("search", number))
 
@@ -183,6 +173,7 @@ WARM = {
     "search": "processes; other questions before",
     "write": "processes",
 }
+BASIC = f"{environments.shown('basic-memory')}, MCP"
 ASKED = {"read": 40, "search": 15, "write": 15}  # times as fast as Basic Memory
 
 
@@ -193,34 +184,11 @@ def rows_of(found: list[Door]) -> list[Row]:
 
 def door_row(door: Door, other: Door | None, kind: str) -> Row:
     """How many times as fast as the other program; on its own where that is not there."""
-    what, mine = f"{door.name}: {kind}", f"{door.p50(kind):.2f} ms, processor {door.processor(kind):.2f}"
+    what, mine = f"{door.name}: {kind}", door.taken[kind]
     if other is None:
-        return Row(what, "", "", f"{mine}, PostgreSQL's included", WARM[kind])
-    detail = f"{mine}; there {other.p50(kind):.1f} ms, processor {other.processor(kind):.1f}"
-    faster = other.p50(kind) / door.p50(kind)
-    return row(
-        what,
-        faster,
-        baseline="Basic Memory, MCP",
-        unit=" times",
-        warm=WARM[kind],
-        at_least=ASKED.get(kind),
-        detail=detail,
-    )
-
-
-def not_measured() -> Row:
-    return Row(
-        "calls against Basic Memory", "Basic Memory, MCP", "", "not measured: name its program in BASIC_MEMORY", ""
-    )
-
-
-def spent(processes: list[psutil.Process]) -> float:
-    total = 0.0
-    for process in {one.pid: one for one in processes}.values():
-        with contextlib.suppress(psutil.Error):
-            total += process.cpu_times().user + process.cpu_times().system
-    return total
+        detail = f"processor {statistics.median(mine.processor):.3g}, PostgreSQL's included"
+        return row(what, mine.clock, unit=" ms", warm=WARM[kind], detail=detail)
+    return compared(what, other.taken[kind], mine, BASIC, WARM[kind], ASKED.get(kind))
 
 
 def said(answer: Any) -> str:
@@ -264,7 +232,8 @@ def hub_calls(session: Client) -> Calls:
     }
 
 
-def basic_memory(program: str, place: Path) -> StdioServerParameters:
+def basic_memory(place: Path) -> StdioServerParameters:
+    program = str(environments.program("basic-memory", "basic-memory"))
     home = place / "basic"
     home.mkdir()
     # By words alone: by meaning as well takes it longer, a model out of the network and a Python that loads extensions.

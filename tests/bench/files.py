@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench import load
-from tests.bench.prompts import median_of, sentence
+from tests.bench.prompts import sentence
 from tests.bench.served import Asks, cost_row, database, processor_time, rates_of, serving
 from tests.bench.table import Row, finish, row
+from tests.bench.turns import against, clock, in_turns, medians, ratios
 
 
 def main(arguments: list[str]) -> int:
@@ -133,11 +134,9 @@ def in_process(space: Any) -> list[Row]:
 
     rows = published_rows(space, on_disk())
     assert files.unchanged_on_disk(rows)
-    took = median_of(lambda: files.unchanged_on_disk(rows))
+    took, what = medians(lambda: files.unchanged_on_disk(rows)), "noticing that nothing changed among 100 files on disk"
     return [
-        row(
-            "noticing that nothing changed among 100 files on disk", took * 1e3, unit=" ms", warm="the files", at_most=3
-        ),
+        row(what, took, unit=" ms", warm="the files", at_most=3),
         *history(space),
         *blame(space),
     ]
@@ -172,17 +171,17 @@ def history(space: Any) -> list[Row]:
     def page(path: str) -> None:
         assert browser.get(f"/s/bench/files{path}?view=history", HTTP_HOST="localhost").status_code == 200
 
-    rows = [median_of(lambda path=path: files.revisions_of(made[path], limit=10)) for path in made]
-    pages = [median_of(lambda path=path: page(path), 40) for path in made]
+    rows = in_turns({path: (lambda path=path: files.revisions_of(made[path], limit=10)) for path in made})
+    pages = in_turns({path: (lambda path=path: page(path)) for path in made}, times=10, first=4, block=2)
     return [
-        compared("the newest 10 of 10,000 revisions", "those of 10 revisions", *rows, 1.5),
-        compared("the page of a history of 10,000 (50 rows)", "that of 10 revisions", *pages, 3),
+        compared("the newest 10 of 10,000 revisions", "those of 10 revisions", *rows.values(), 1.5),
+        compared("the page of a history of 10,000 (50 rows)", "that of 10 revisions", *pages.values(), 3),
     ]
 
 
-def compared(what: str, baseline: str, short: float, long: float, at_most: float) -> Row:
-    detail = f"{long * 1e3:.1f} ms against {short * 1e3:.1f}"
-    return row(what, long / short, baseline=baseline, unit="x", warm="the same before", at_most=at_most, detail=detail)
+def compared(what: str, baseline: str, short: list[float], long: list[float], at_most: float) -> Row:
+    each, detail = ratios(long, short), against(long, short)
+    return row(what, each, baseline=baseline, unit="x", warm="the same before", at_most=at_most, detail=detail)
 
 
 def blame(space: Any) -> list[Row]:
@@ -209,13 +208,12 @@ def blame(space: Any) -> list[Row]:
     file.save()
     line_authors._blame_cache.clear()
     assert len(files.blame(file)) == 5000
-    # The best of three first times: what else the machine does falls on single runs.
-    first_time = min(_clock(lambda: (line_authors._blame_cache.clear(), files.blame(file))) for _ in range(3))
-    again = median_of(lambda: files.blame(file), 10)
+    first_time = [clock(lambda: (line_authors._blame_cache.clear(), files.blame(file))) / 1e3 for _ in range(5)]
+    again = medians(lambda: files.blame(file), times=3, first=1)
     what = "blame of 5,000 lines over 500 revisions"
     return [
         row(f"{what}, the first time", first_time, unit=" s", warm="nothing", at_most=1),
-        row(f"{what}, again", again, unit=" s", warm="which revision each line is from"),
+        row(f"{what}, again", again, unit=" ms", warm="which revision each line is from"),
     ]
 
 
@@ -225,16 +223,14 @@ def rendering() -> Row:
 
     text = "\n".join(written(300))[:100_000]
     render("warm")
-    start = time.process_time()
-    render(text)
-    took = time.process_time() - start
+    took = [processor_time_of(lambda: render(text)) for _ in range(5)]
     return row("Markdown of 100 kB, processor time", took, unit=" s", warm="the renderer, not the text", at_most=0.5)
 
 
-def _clock(call: Callable[[], Any]) -> float:
-    start = time.perf_counter()
+def processor_time_of(call: Callable[[], Any]) -> float:
+    start = time.process_time()
     call()
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 if __name__ == "__main__":

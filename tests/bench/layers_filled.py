@@ -24,10 +24,7 @@ def say(text: str) -> None:
 
 def longterm_spaces(rows: int) -> dict[str, Any]:
     """Spaces with 0.1, 1, 10 and 100 % of so many chunks, under one index of their vectors."""
-    from django.db import connection
-
-    from memoryhub.domain import retrieval, spaces
-    from memoryhub.domain.retrieval import vector_index
+    from memoryhub.domain import spaces
     from memoryhub.models import HUB, Space
 
     sizes = {
@@ -47,14 +44,24 @@ def longterm_spaces(rows: int) -> dict[str, Any]:
         start = time.perf_counter()
         fill_space(space, size, at)
         print(f"  {name:>6}: {size:,} in {time.perf_counter() - start:.0f} s", flush=True)
+    settle(made["1 %"])
+    return made
+
+
+def settle(space: Any) -> None:
+    """The index of vectors, and tables as PostgreSQL leaves them after a while."""
+    from django.db import connection
+
+    from memoryhub.domain import retrieval
+    from memoryhub.domain.retrieval import vector_index
+
     with connection.cursor() as cursor:
         start = time.perf_counter()
         cursor.execute("SET maintenance_work_mem = '512MB'")
-        vector_index.make_vector_index(retrieval.serving_embedder(made["1 %"]))
+        vector_index.make_vector_index(retrieval.serving_embedder(space))
         for table in ("embedding", "chunk", "posting", "telltale", "lexemecount", "longtermentry", "entryrevision"):
             cursor.execute(f"VACUUM ANALYZE memoryhub_{table}")
         print(f"  index and vacuum in {time.perf_counter() - start:.0f} s", flush=True)
-    return made
 
 
 def texts(count: int, seed: int) -> list[str]:

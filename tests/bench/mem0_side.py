@@ -1,17 +1,14 @@
-"""mem0 with pgvector, in an environment of its own; it imports nothing of the hub and is asked over stdin, one JSON a line.
+"""mem0 with pgvector, in an environment of its own: the other end of `tests.bench.peer`.
 
-Run by `tests.bench.beside`. Its memories come in as `add(infer=False)` would store them, by its own store's `insert`.
+Its memories come in as `add(infer=False)` would store them, by its own store's `insert`.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import sys
-import time
 import uuid
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,6 +16,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 os.environ.setdefault("MEM0_TELEMETRY", "False")
 
+import peer_side
 import stub
 from mem0 import Memory  # type: ignore[import-not-found]
 from mem0.configs.base import MemoryConfig  # type: ignore[import-not-found]
@@ -66,32 +64,15 @@ def fill(one: Any, texts: list[str]) -> None:
         one.vector_store.insert(vectors, payloads=payloads, ids=[str(uuid.uuid4()) for _ in batch])
 
 
-def serve() -> None:
-    told = json.loads(sys.stdin.readline())
-    one = memory(told["address"], told["place"])
+def prepare(told: dict[str, Any]) -> peer_side.Acts:
+    one = memory(" ".join(f"{name}={value}" for name, value in told["address"].items()), told["place"])
     fill(one, told["texts"])
-    acts: dict[str, Callable[[str], Any]] = {
-        "search": lambda text: one.search(text, filters=USER, top_k=5),
-        "list": lambda text: one.get_all(filters=USER, top_k=20),
-        "add": lambda text: one.add(text, **USER, infer=False),
+    return {
+        "search": lambda text: one.search(text, filters=USER, top_k=5)["results"],
+        "list": lambda text: one.get_all(filters=USER, top_k=20)["results"],
+        "add": lambda text: one.add(text, **USER, infer=False)["results"],
     }
-    say({"ready": True})
-    for line in sys.stdin:
-        asked = json.loads(line)
-        taken, count = [], 0
-        for text in asked["texts"]:
-            start = time.perf_counter()
-            answer = acts[asked["act"]](text)
-            taken.append(time.perf_counter() - start)
-            count = len(answer["results"])
-        say({"taken": taken, "count": count})
-
-
-def say(answer: dict[str, Any]) -> None:
-    sys.__stdout__.write(json.dumps(answer) + "\n")
-    sys.__stdout__.flush()
 
 
 if __name__ == "__main__":
-    sys.stdout = sys.stderr  # what mem0 prints must not stand among the answers
-    serve()
+    peer_side.serve(prepare)

@@ -10,7 +10,7 @@ import statistics
 import sys
 
 from tests.bench.demo import served_demo
-from tests.bench.served import BARE, cost_in_bares, cost_row
+from tests.bench.served import BARE, cost_row, costs_in_bares
 from tests.bench.table import finish, row
 
 PAGES = {
@@ -35,7 +35,8 @@ def main(arguments: list[str]) -> int:
     with served_demo() as demo:
         asks = {name: (lambda path=path: demo.page(path), 200) for name, path in PAGES.items()}
         rates = demo.rates(asks, options.seconds, options.rounds)
-    middle = statistics.median(cost_in_bares(rates, name) for name in PAGES)
+    rounds = zip(*(costs_in_bares(rates, name) for name in PAGES), strict=True)
+    middle = [statistics.median(one) for one in rounds]
     median = row("pages: the median of nine", middle, baseline=BARE, unit="x", at_most=30, warm=WARM)
     return finish([median, *(cost_row(f"page: {name}", name, rates, WARM) for name in PAGES)])
 

@@ -1,6 +1,6 @@
 """What it costs to split large tables by space: hot statements on plain tables, in 1 and in 64 hash partitions, 10,000 spaces.
 
-    python -m tests.bench.partitions [--spaces 10000] [--rows 50] [--rounds 40]
+    python -m tests.bench.partitions [--spaces 10000] [--rows 20] [--rounds 5]
 
 The tables are copies of the hub's own, with their indexes, in schemas of their own; the keys have the space in front.
 """
@@ -10,19 +10,20 @@ from __future__ import annotations
 import argparse
 import random
 import re
-import statistics
 import sys
 import tempfile
-import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tests.bench.served import database
 from tests.bench.table import Row, finish, row
+from tests.bench.turns import against, in_turns, ratios
 
 TABLES = ("memoryhub_revision", "memoryhub_posting", "memoryhub_embedding", "memoryhub_delivery")
 PARTITIONS = (0, 1, 64)  # 0: a plain table
 MOST = 1.5  # times what a plain table takes
+CALLS = 100  # of each in each round
 TURN = 20  # calls of each before the next one has its turn
 FILLED = {
     "memoryhub_revision": "file_id, number, kind, path, content, size, sha256, is_deleted, added, removed, reason, moved_from, "
@@ -47,8 +48,8 @@ STATEMENTS = {
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.partitions")
     parser.add_argument("--spaces", type=int, default=10_000)
-    parser.add_argument("--rows", type=int, default=50, help="of each table in each space")
-    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--rows", type=int, default=20, help="of each table in each space")
+    parser.add_argument("--rounds", type=int, default=5)
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="memoryhub-bench-", dir="/tmp") as place, database(Path(place)):
         from django.db import connection
@@ -57,6 +58,8 @@ def main(arguments: list[str]) -> int:
             for count in PARTITIONS:
                 make(cursor, count)
                 fill(cursor, given.spaces, given.rows)
+            for count in PARTITIONS:
+                read_once(cursor, count)
         return finish(rows_of(take_turns(given.spaces, given.rounds), given.spaces))
 
 
@@ -92,39 +95,38 @@ def fill(cursor: Any, spaces: int, rows: int) -> None:
     cursor.execute("DROP TABLE part")
 
 
-def take_turns(spaces: int, rounds: int) -> dict[tuple[str, int], list[float]]:
+def read_once(cursor: Any, count: int) -> None:
+    """What was filled first would have to be read from the disk, where what was filled last is in memory."""
+    for table in TABLES:
+        cursor.execute(f"SELECT count(one::text) FROM split_{count}.{table} one")
+
+
+def take_turns(spaces: int, rounds: int) -> dict[str, dict[int, list[float]]]:
     """Milliseconds of each statement over each number of partitions, prepared as the hub prepares them, one space after the other."""
+    rng = random.Random(7)
+    return {
+        what: in_turns({count: statement(sql, count, spaces, rng) for count in PARTITIONS}, rounds, CALLS, block=TURN)
+        for what, sql in STATEMENTS.items()
+    }
+
+
+def statement(sql: str, count: int, spaces: int, rng: random.Random) -> Callable[[], object]:
     from memoryhub.db import statements
 
-    rng = random.Random(7)
-    taken: dict[tuple[str, int], list[float]] = {}
-    for number in range(rounds + 1):
-        for what, sql in STATEMENTS.items():
-            for count in PARTITIONS:
-                named = sql.replace("memoryhub_", f"split_{count}.memoryhub_")
-                for _ in range(TURN):
-                    space = rng.randrange(1, spaces + 1)
-                    start = time.perf_counter()
-                    statements.rows(named, {"space": space}) if sql.startswith("SELECT") else statements.changed(
-                        f"{named} RETURNING id", {"space": space}
-                    )
-                    if number:
-                        taken.setdefault((what, count), []).append((time.perf_counter() - start) * 1e3)
-    return taken
+    named = sql.replace("memoryhub_", f"split_{count}.memoryhub_")
+    if sql.startswith("SELECT"):
+        return lambda: statements.rows(named, {"space": rng.randrange(1, spaces + 1)})
+    return lambda: statements.changed(f"{named} RETURNING id", {"space": rng.randrange(1, spaces + 1)})
 
 
-def rows_of(taken: dict[tuple[str, int], list[float]], spaces: int) -> list[Row]:
-    rows = []
-    for what in STATEMENTS:
-        plain = statistics.median(taken[what, 0])
-        for count in PARTITIONS[1:]:
-            took = statistics.median(taken[what, count])
-            name = f"{what}: {spaces:,} spaces in {count} partition{'s' * (count > 1)}"
-            detail = f"{took:.3f} ms against {plain:.3f}"
-            rows.append(
-                row(name, took / plain, baseline="a plain table", unit="x", warm="", at_most=MOST, detail=detail)
-            )
-    return rows
+def rows_of(taken: dict[str, dict[int, list[float]]], spaces: int) -> list[Row]:
+    return [split_row(what, count, taken[what], spaces) for what in STATEMENTS for count in PARTITIONS[1:]]
+
+
+def split_row(what: str, count: int, taken: dict[int, list[float]], spaces: int) -> Row:
+    name = f"{what}: {spaces:,} spaces in {count} partition{'s' * (count > 1)}"
+    each, detail = ratios(taken[count], taken[0]), against(taken[count], taken[0])
+    return row(name, each, baseline="a plain table", unit="x", warm="", at_most=MOST, detail=detail)
 
 
 if __name__ == "__main__":

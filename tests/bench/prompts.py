@@ -13,15 +13,15 @@ import random
 import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.bench import load
-from tests.bench.served import BARE, Asks, database, etag_of, processor_time, rates_of, serving, share_of_bare
+from tests.bench.served import BARE, Asks, database, etag_of, processor_time, rates_of, serving, shares_of_bare
 from tests.bench.table import Row, finish, row
+from tests.bench.turns import against, in_turns, ratios
 
 LIBRARY = "deepagents' middleware, local files"
 QUERY = "how long does a refund of a card payment take"
@@ -146,7 +146,7 @@ def over_http(scene: Scene, seconds: float, rounds: int, chunks: int) -> list[Ro
 
     def shown(what: str, name: str, warm: str, at_least: float | None = None) -> Row:
         detail = f"{statistics.median(clock[name]):,.0f} a second"
-        return row(what, share_of_bare(rates, name), baseline=BARE, warm=warm, at_least=at_least, detail=detail)
+        return row(what, shares_of_bare(rates, name), baseline=BARE, warm=warm, at_least=at_least, detail=detail)
 
     query = f"prompt, a file changed, a query over {chunks:,} chunks"
     return [
@@ -204,11 +204,11 @@ def in_process(scene: Scene) -> list[Row]:
         memory_now._longterm_cache.clear()  # as if long-term memory had just changed
         assembly()
 
-    took = beside({"raw": vector_query(scene), "assembly": assembly, "anew": anew})
+    took = in_turns({"raw": vector_query(scene), "assembly": assembly, "anew": anew})
 
     def shown(what: str, name: str, warm: str) -> Row:
-        detail = f"{took[name] * 1e3:.2f} ms against {took['raw'] * 1e3:.2f}"
-        return row(what, took[name] / took["raw"], baseline="its vector query", unit="x", warm=warm, detail=detail)
+        each, detail = ratios(took[name], took["raw"]), against(took[name], took["raw"])
+        return row(what, each, baseline="its vector query", unit="x", warm=warm, detail=detail)
 
     return [
         shown("assembly in process, the search remembered", "assembly", "set-up, the search's result"),
@@ -230,18 +230,6 @@ def vector_query(scene: Scene) -> Callable[[], Any]:
         f"AND embedded_by = '{embedder.embedded_by}' AND in_index ORDER BY {far} LIMIT 5"
     )
     return lambda: statements.rows(sql, {"vector": vector})
-
-
-def beside(calls: dict[str, Callable[[], Any]], times: int = 300) -> dict[str, float]:
-    """The median of each, in turns, so that a busy moment slows all of them alike."""
-    took: dict[str, list[float]] = {name: [] for name in calls}
-    for turn in range(times + 20):
-        for name, call in calls.items():
-            start = time.perf_counter()
-            call()
-            if turn >= 20:
-                took[name].append(time.perf_counter() - start)
-    return {name: statistics.median(each) for name, each in took.items()}
 
 
 def against_the_library(scene: Scene) -> list[Row]:
@@ -270,27 +258,16 @@ def against_the_library(scene: Scene) -> list[Row]:
         return prompts.assemble(scene.space, scene.deep).text
 
     assert hub() == anew() == library().replace("\n/", "\n/memories/")
-    took = {call.__name__: median_of(call) for call in (library, hub, anew)}
+    took = in_turns({call.__name__: call for call in (library, hub, anew)})
 
     def shown(what: str, name: str, warm: str, at_most: float | None = None) -> Row:
-        ratio, detail = took[name] / took["library"], f"{took[name] * 1e3:.2f} ms against {took['library'] * 1e3:.2f}"
-        return row(what, ratio, baseline=LIBRARY, unit="x", warm=warm, at_most=at_most, detail=detail)
+        each, detail = ratios(took[name], took["library"]), against(took[name], took["library"])
+        return row(what, each, baseline=LIBRARY, unit="x", warm=warm, at_most=at_most, detail=detail)
 
     return [
         shown("three AGENTS.md in process, unchanged", "hub", "the prompt; the files for both", 1.3),
         shown("three AGENTS.md in process, assembled anew", "anew", "set-up; the files for both"),
     ]
-
-
-def median_of(call: Callable[[], Any], times: int = 300) -> float:
-    for _ in range(20):
-        call()
-    took = []
-    for _ in range(times):
-        start = time.perf_counter()
-        call()
-        took.append(time.perf_counter() - start)
-    return statistics.median(took)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from memoryhub.client.base import MAX_PAUSE
 from tests.bench import load
 from tests.bench.served import database, etag_of, processor_time, serving
 from tests.bench.table import Row, finish, row
+from tests.bench.turns import against, medians, ratios
 
 PATH = "/memories/AGENTS.md"
 WAITERS = 200
@@ -82,48 +83,51 @@ def decision(house: House) -> Row:
     from memoryhub.db import statements
 
     statements.rows("CREATE TABLE bench_raw (id bigserial PRIMARY KEY, content bytea)")
-    decided, raw, cpu = in_turns(house, PATH)
-    detail = f"{decided * 1e3:.2f} ms, {cpu * 1e3:.2f} of it this process; the insert {raw * 1e3:.2f}"
+    took = decisions(house, PATH)
+    detail = f"{against(took['decided'], took['raw'])}; {statistics.median(took['processor']):.2f} of it this process"
     return row(
-        "a decision on a text in the database", decided / raw, baseline="raw durable insert of the text", unit="x",
-        warm="the proposal's result", at_most=8, detail=detail,
+        "a decision on a text in the database", ratios(took["decided"], took["raw"]), baseline="raw durable insert of the text",
+        unit="x", warm="the proposal's result", at_most=8, detail=detail,
     )  # fmt: skip
 
 
-def in_turns(house: House, path: str, times: int = 200) -> tuple[float, float, float]:
-    """What a decision and an insert take, and of the decision the processor's time of this process."""
+def decisions(house: House, path: str, rounds: int = 5, times: int = 40, first: int = 20) -> dict[str, list[float]]:
+    """Milliseconds of a decision and of an insert, and the processor's time of this process for the decision, by rounds."""
+    taken: dict[str, list[float]] = {"decided": [], "processor": [], "raw": []}
+    for turn in range(first + rounds * times):
+        one = decide(house, path, turn)
+        for name, each in taken.items():
+            each.append(one[name] * 1e3)
+    return {
+        name: [statistics.median(each[at : at + times]) for at in range(first, len(each), times)]
+        for name, each in taken.items()
+    }
+
+
+def decide(house: House, path: str, turn: int) -> dict[str, float]:
+    """Seconds of one decision and of one insert of the same text."""
     from memoryhub.db import statements
     from memoryhub.domain import proposals
 
-    took: list[float] = []
-    raw: list[float] = []
-    cpu: list[float] = []
-    for turn in range(times + 20):
-        asked = proposals.propose(
-            house.space, house.forge, kind="insert", path=path, change={"line": 0, "text": f"- line {turn}\n"}
-        )
-        found = proposals.result(asked)
-        start, spent = time.perf_counter(), time.process_time()
-        proposals.approve(house.space, house.rk, asked.number, seen=found.seen)
-        took.append(time.perf_counter() - start)
-        cpu.append(time.process_time() - spent)
-        start = time.perf_counter()
-        statements.rows("INSERT INTO bench_raw (content) VALUES (%s)", [found.after])
-        raw.append(time.perf_counter() - start)
-    return statistics.median(took[20:]), statistics.median(raw[20:]), statistics.median(cpu[20:])
+    change = {"line": 0, "text": f"- line {turn}\n"}
+    asked = proposals.propose(house.space, house.forge, kind="insert", path=path, change=change)
+    found = proposals.result(asked)
+    start, spent = time.perf_counter(), time.process_time()
+    proposals.approve(house.space, house.rk, asked.number, seen=found.seen)
+    decided, processor = time.perf_counter() - start, time.process_time() - spent
+    start = time.perf_counter()
+    statements.rows("INSERT INTO bench_raw (content) VALUES (%s)", [found.after])
+    return {"decided": decided, "processor": processor, "raw": time.perf_counter() - start}
 
 
 # Pages
 
 
-def median(act: Callable[[], Any], times: int = 9) -> float:
-    act()
-    taken = []
-    for _ in range(times):
-        start = time.perf_counter()
-        assert act().status_code == 200
-        taken.append(time.perf_counter() - start)
-    return statistics.median(taken)
+def page(house: House, url: str) -> Callable[[], None]:
+    def get() -> None:
+        assert house.client.get(url).status_code == 200
+
+    return get
 
 
 def review(house: House) -> Row:
@@ -135,25 +139,25 @@ def review(house: House) -> Row:
     source = prompts.add_source(house.space, HUB, path)
     changed = [line.replace("why", "for whom") if n % 13 == 0 else line for n, line in enumerate(LINES)]
     asked = proposals.propose(house.space, house.forge, kind="write", path=path, content="\n".join(changed).encode())
-    took = median(lambda: house.client.get(f"/s/{house.space.slug}/proposals/{asked.number}/"))
+    took = medians(page(house, f"/s/{house.space.slug}/proposals/{asked.number}/"), times=3, first=1)
     prompts.remove_source(house.space, HUB, source.pk)
     what = f"the review page of a {sum(map(len, LINES)) / 1000:.0f} kB file with 100 changes and one agent's prompt"
-    return row(what, took, unit=" s", warm="the same page before", at_most=0.4)
+    return row(what, took, unit=" ms", warm="the same page before", at_most=400)
 
 
 def inbox(house: House, pending: int) -> Row:
     from django.db import connection
 
-    url = f"/s/{house.space.slug}/proposals/"
+    inbox_page = page(house, f"/s/{house.space.slug}/proposals/")
     many(house, 50)
-    few = median(lambda: house.client.get(url))
+    few = medians(inbox_page, times=5, first=2)
     many(house, pending)
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE memoryhub_proposal")
-    lots = median(lambda: house.client.get(url))
+    lots = medians(inbox_page, times=5, first=2)
     return row(
-        f"the inbox with {pending:,} proposals", lots / few, baseline="the inbox with 50", unit="x",
-        warm="the same page before", at_most=3, detail=f"{lots * 1e3:.0f} ms against {few * 1e3:.0f}",
+        f"the inbox with {pending:,} proposals", ratios(lots, few), baseline="the inbox with 50", unit="x",
+        warm="the same page before", at_most=3, detail=against(lots, few),
     )  # fmt: skip
 
 
@@ -209,13 +213,12 @@ def waiting(house: House, seconds: float, rounds: int) -> Row:
         assert waiters.is_alive(), "the waiting agents gave up"
         waiters.terminate()
     by_clock = 1 - statistics.median(rates[True]) / statistics.median(rates[False])
-    by_processor = 1 - statistics.median(used[True]) / statistics.median(used[False])
     detail = (
         f"by the clock {by_clock:.1%}; {polls / rounds / seconds:.0f} questions beside "
         f"{statistics.median(rates[True]):,.0f} prompts a second"
     )
     return row(
-        f"{WAITERS} agents that wait for a decision take of the prompts", by_processor * 100,
+        f"{WAITERS} agents that wait for a decision take of the prompts", [100 - 100 * one for one in ratios(used[True], used[False])],
         baseline="prompts without them", unit=" %", warm="the prompt, the answer to the waiting", at_most=5, detail=detail,
     )  # fmt: skip
 

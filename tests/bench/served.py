@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import socket
 import statistics
 import subprocess
@@ -11,11 +12,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 
 from tests.bench import load
 from tests.bench.table import Row, row
+from tests.bench.turns import ratios
 
 BARE = "bare view"
 Address = tuple[str, int]
@@ -23,11 +26,22 @@ Asks = dict[str, tuple[Callable[[], bytes], int]]  # by name: what is sent, and 
 Rates = dict[str, list[float]]
 
 
+def end_in_order() -> None:
+    """Being told to end by a signal is an exit like any other: servers, databases and folders are taken away first.
+
+    A process that was started in the background ignores Ctrl-C, and so would what it starts.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
+
+
 @contextlib.contextmanager
 def database(place: Path, **environment: str) -> Iterator[None]:
     """Sets Django up on an empty, migrated database in this folder."""
     os.environ.update(MEMORYHUB_DATA_DIR=str(place), DJANGO_SETTINGS_MODULE="memoryhub.settings", **environment)
     os.environ.pop("DATABASE_URL", None)
+    end_in_order()
     (place / "static").mkdir(exist_ok=True)
     import django
 
@@ -64,8 +78,17 @@ def serving(*, by_granian: bool = False, **environment: str) -> Iterator[tuple[A
                 break
         yield ("127.0.0.1", port), server.pid
     finally:
-        server.terminate()
-        server.wait(20)
+        end(server)
+
+
+def end(process: subprocess.Popen[Any]) -> None:
+    """Asked first, and killed where it does not listen."""
+    process.terminate()
+    try:
+        process.wait(20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def processor_time(server: int, place: Path) -> float:
@@ -99,20 +122,19 @@ def rates_of(
     return rates, throughput
 
 
-def share_of_bare(rates: Rates, name: str) -> float:
-    """How many times as many answers as the bare view's: the median of the rounds."""
-    return statistics.median(one / bare for one, bare in zip(rates[name], rates["bare"], strict=True))
+def shares_of_bare(rates: Rates, name: str) -> list[float]:
+    """How many times as many answers as the bare view's, round by round."""
+    return ratios(rates[name], rates["bare"])
 
 
-def cost_in_bares(rates: Rates, name: str) -> float:
-    return 1 / share_of_bare(rates, name)
+def costs_in_bares(rates: Rates, name: str) -> list[float]:
+    return ratios(rates["bare"], rates[name])
 
 
 def cost_row(what: str, name: str, rates: Rates, warm: str, at_most: float | None = None) -> Row:
     """A call by what it costs: processor time of web and database, in bare views."""
-    each = 1000 / statistics.median(rates[name])
-    detail, cost = f"{each:.2f} ms of processor", cost_in_bares(rates, name)
-    return row(what, cost, baseline=BARE, unit="x", warm=warm, at_most=at_most, detail=detail)
+    detail = f"{1000 / statistics.median(rates[name]):.2f} ms of processor"
+    return row(what, costs_in_bares(rates, name), baseline=BARE, unit="x", warm=warm, at_most=at_most, detail=detail)
 
 
 def etag_of(address: Address, ask: bytes) -> str:

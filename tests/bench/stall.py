@@ -29,6 +29,7 @@ from tests.bench import load
 from tests.bench.prompts import Scene, furnish
 from tests.bench.served import Address, database, serving
 from tests.bench.table import Row, finish, row
+from tests.bench.turns import ratios
 
 AGENTS = 4
 EVERY = 0.02  # seconds between two requests of an agent
@@ -69,22 +70,25 @@ def measure(place: Path, seconds: float, rounds: int, lines: int) -> list[Row]:
 def rows_of(
     name: str, slow: Callable[[], Any], address: Address, asks: list[bytes], seconds: float, rounds: int
 ) -> Iterator[Row]:
-    quiet, stalled, longest, all_ended = [], [], 0.0, []
+    quiet, stalled, all_ended, longest = list[float](), list[float](), list[float](), 0.0
     for _ in range(rounds):
         quiet.append(percentile(agents(address, asks, seconds)[0]))
         with slow():
             took, ended = agents(address, asks, seconds)
         stalled.append(percentile(took))
-        longest, all_ended = max(longest, *took), [*all_ended, *ended]
-    ratio = statistics.median(one / other for one, other in zip(stalled, quiet, strict=True))
+        longest = max(longest, *took)
+        all_ended += [max(ended)] if ended else []
     detail = (
         f"{statistics.median(stalled) * 1e3:.2f} ms against {statistics.median(quiet) * 1e3:.2f}, "
         f"at most {longest * 1e3:.0f}"
     )
     what = f"95th percentile of prompts of {AGENTS} agents beside {name}"
-    yield row(what, ratio, baseline="without it", unit="x", warm="the prompt", at_most=2.0, detail=detail)
+    each = ratios(stalled, quiet)
+    yield row(what, each, baseline="without it", unit="x", warm="the prompt", at_most=2.0, detail=detail)
     if all_ended:
-        yield row(f"own connections of {name} end", max(all_ended), unit=" s", warm="", at_most=END_WITHIN)
+        yield row(
+            f"own connections of {name} end, the last of each round", all_ended, unit=" s", warm="", at_most=END_WITHIN
+        )
 
 
 def percentile(took: list[float]) -> float:

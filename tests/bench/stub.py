@@ -3,6 +3,7 @@ the hub and what it is compared with alike, so it needs numpy alone."""
 
 from __future__ import annotations
 
+import hashlib
 import zlib
 
 import numpy as np
@@ -26,3 +27,8 @@ def vectors(count: int, seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     found = CENTRES[rng.integers(0, CLUSTERS, count)] + rng.normal(scale=SPREAD, size=(count, DIMENSIONS))
     return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+
+def key_of(text: str) -> str:
+    """A name for a text, the same for everybody."""
+    return hashlib.sha1(text.encode()).hexdigest()

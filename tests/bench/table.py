@@ -1,14 +1,18 @@
-"""The one table that the measurements end in: what, baseline, asked, measured, warm, and whether it was met."""
+"""The one table that the measurements end in: each figure as the median of its rounds with their range, and whether it was met."""
 
 from __future__ import annotations
 
 import json
 import os
+import statistics
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 ROWS_FILE = "BENCH_ROWS"  # where a measurement leaves its rows when `python -m tests.bench` has started it
-HEADINGS = ("what", "baseline", "asked", "measured", "warm", "result")
+HEADINGS = ("what", "baseline", "asked", "median", "range over rounds", "warm", "result")
+
+NEVER = 1e6  # the share of a limit that nothing comes near to
 
 
 @dataclass
@@ -21,15 +25,21 @@ class Row:
     measured: str
     warm: str
     met: bool | None = None
+    rounds: str = ""  # the range, and over how many rounds
+    shares: Sequence[float] = ()  # of the limit: the least, the median and the most; what is above 1 misses it
 
     def cells(self) -> tuple[str, ...]:
         result = {True: "met", False: "MISSED", None: ""}[self.met]
-        return self.what, self.baseline, self.asked, self.measured, self.warm, result
+        return self.what, self.baseline, self.asked, self.measured, self.rounds, self.warm, result
+
+
+def not_measured(what: str, baseline: str, why: str) -> Row:
+    return Row(what, baseline, "", f"not measured: {why}", "")
 
 
 def row(
     what: str,
-    value: float,
+    values: float | Sequence[float],
     *,
     warm: str,
     baseline: str = "",
@@ -38,14 +48,30 @@ def row(
     at_least: float | None = None,
     at_most: float | None = None,
 ) -> Row:
-    """A figure and the one limit that it is held to, if any; `detail` stands in brackets behind it."""
-    value = float(f"{value:.3g}")  # what is judged is what is shown
+    """The median of the rounds and the one limit that it is held to, if any; `detail` stands in brackets behind it.
+
+    A single number is what comes out the same each time.
+    """
+    each = [values] if isinstance(values, int | float) else values
+    value = shortened(statistics.median(each))  # what is judged is what is shown
     measured = f"{value:g}{unit}" + (f" ({detail})" if detail else "")
+    made = Row(what, baseline, "", measured, warm, rounds=spread(each))
     if at_least is not None:
-        return Row(what, baseline, f"at least {at_least:g}{unit}", measured, warm, value >= at_least)
+        made.asked, made.met = f"at least {at_least:g}{unit}", value >= at_least
+        made.shares = sorted(at_least / one if one > 0 else NEVER for one in (min(each), value, max(each)))
     if at_most is not None:
-        return Row(what, baseline, f"at most {at_most:g}{unit}", measured, warm, value <= at_most)
-    return Row(what, baseline, "", measured, warm)
+        made.asked, made.met = f"at most {at_most:g}{unit}", value <= at_most
+        made.shares = [one / at_most for one in (min(each), value, max(each))]
+    return made
+
+
+def spread(each: Sequence[float]) -> str:
+    """The least and the most of several rounds."""
+    return f"{shortened(min(each)):g} to {shortened(max(each)):g}, {len(each)} rounds" if len(each) > 1 else ""
+
+
+def shortened(value: float) -> float:
+    return float(f"{value:.3g}")
 
 
 def finish(rows: list[Row]) -> int:

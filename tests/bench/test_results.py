@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import platform
+from xml.etree import ElementTree
 
-from tests.bench import results, table
+import pytest
+
+from tests.bench import environments, limits_svg, results, table
+
+SVG = "{http://www.w3.org/2000/svg}"
 
 MET = table.row("prompt", 1.2, warm="", baseline="bare view", unit="x", at_most=1.5)
 MISSED = table.row("log", 12, warm="", baseline="bare view", unit="x", at_most=8)
@@ -12,8 +17,8 @@ MISSED = table.row("log", 12, warm="", baseline="bare view", unit="x", at_most=8
 
 def test_a_group_is_replaced_and_the_others_stay(tmp_path):
     page = tmp_path / "results.md"
-    results.write({"calls": [MET], "growth": [MISSED]}, page)
-    results.write({"calls": [MET, MISSED]}, page)
+    results.write({"calls": results.Group([MET], 2.0), "growth": results.Group([MISSED], 3.0)}, page)
+    results.write({"calls": results.Group([MET, MISSED], 2.0)}, page)
     text = page.read_text()
     assert text.count("## calls") == text.count("## growth") == 1
     assert text.index("## calls") < text.index("## growth")
@@ -25,5 +30,39 @@ def test_a_group_is_replaced_and_the_others_stay(tmp_path):
 
 def test_it_says_what_was_measured_on_and_with():
     said = results.conditions()
-    for one in (platform.machine(), platform.python_version(), "PostgreSQL 1", "django ", "under a load of"):
+    for one in (
+        platform.machine(),
+        platform.python_version(),
+        "PostgreSQL 1",
+        "pgvector 0",
+        "django ",
+        "under a load of",
+        " GB",
+        "mem0ai ",
+    ):
         assert one in said, one
+    assert platform.node() not in said
+
+
+def test_a_row_tells_the_median_of_its_rounds_and_their_range():
+    made = table.row("search", [3.0, 1.0, 2.0], warm="", unit=" times", at_least=2.5)
+    assert (made.measured, made.rounds, made.met) == ("2 times", "1 to 3, 3 rounds", False)
+    assert made.shares == [2.5 / 3, 1.25, 2.5]
+    assert table.row("a count", 5, warm="").rounds == ""
+
+
+def test_what_has_a_limit_is_drawn_as_a_share_of_it(tmp_path):
+    drawing = tmp_path / "limits.svg"
+    results.draw({"calls": results.Group([MET, MISSED, table.row("without a limit", 1, warm="")], 2.0)}, drawing)
+    drawn = ElementTree.fromstring(drawing.read_text())
+    dots = {dot.get("class"): float(dot.get("cx")) for dot in drawn.iter(f"{SVG}circle")}
+    assert dots["met"] < limits_svg.x(1) < dots["missed"]
+    assert len(list(drawn.iter(f"{SVG}circle"))) == 2
+
+
+def test_a_program_that_cannot_be_had_is_a_row_that_says_why(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setitem(environments.LEAST, "redis", (9, 0))
+    environments.make_all(["redis"])
+    with pytest.raises(environments.Unavailable, match=r"needs Python 9\.0"):
+        environments.program("redis")

@@ -7,11 +7,14 @@ The page of the limits of retrieval says these figures. The pairs are small and 
 
 from __future__ import annotations
 
+import argparse
 import sys
+from collections.abc import Iterator
 
 import numpy as np
 
 from memoryhub import embedders
+from tests.bench.table import Row, finish
 
 THRESHOLDS = (0.3, 0.5, 0.7)
 # A question, its answer, and the answer in other words.
@@ -119,25 +122,26 @@ PAIRS = [
 ]
 
 
-def shares(cosines: np.ndarray) -> str:
-    reached = (f"{threshold}: {(cosines >= threshold).mean():4.0%}" for threshold in THRESHOLDS)
-    return f"median {np.median(cosines):.2f}, reach " + ", ".join(reached)
+def main(arguments: list[str]) -> int:
+    argparse.ArgumentParser(prog="python -m tests.bench.thresholds").parse_args(arguments)
+    return finish([one for name in ("wordllama", "hashing") for one in reached(name)])
 
 
-def main() -> None:
+def reached(name: str) -> Iterator[Row]:
+    """The shares that reach each threshold; they come out the same each time."""
+    embedder = embedders.load(name, {})
+    question, answer, reworded = (embedder.embed(list(texts)) for texts in zip(*PAIRS, strict=True))
     others = ~np.eye(len(PAIRS), dtype=bool)
-    for name in ("wordllama", "hashing"):
-        embedder = embedders.load(name, {})
-        question, answer, reworded = (embedder.embed(list(texts)) for texts in zip(*PAIRS, strict=True))
-        lines = {
-            "question and answer": (question * answer).sum(1),
-            "answer in other words": (answer * reworded).sum(1),
-            "question and another's answer": (question @ answer.T)[others],
-        }
-        sys.stdout.write(f"{name}, own threshold {embedder.threshold}\n")
-        for label, cosines in lines.items():
-            sys.stdout.write(f"  {label:30} {shares(cosines)}\n")
+    cosines = {
+        "questions and their answers": (question * answer).sum(1),
+        "answers in other words": (answer * reworded).sum(1),
+        "questions and others' answers": (question @ answer.T)[others],
+    }
+    for what, found in cosines.items():
+        shares = " / ".join(f"{100 * (found >= threshold).mean():.0f}" for threshold in THRESHOLDS)
+        thresholds = " / ".join(map(str, THRESHOLDS))
+        yield Row(f"{name}: {what} that reach {thresholds}", "", "", f"{shares} % of {len(found)}", "")
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))
