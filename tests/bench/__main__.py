@@ -20,7 +20,11 @@ from tests.bench import environments, results, table
 from tests.bench.served import end_in_order
 
 HERE = Path(__file__).parent
-BESIDE = {"peers": ("mem0", "langgraph"), "doors": ("basic-memory",), "layers": ("redis",)}  # programs, by group
+BESIDE = {
+    "peers": ("mem0", "langgraph", "letta"),
+    "doors": ("basic-memory",),
+    "layers": ("redis",),
+}  # programs, by group
 SHORT = ["--seconds", "0.2", "--rounds", "1"]
 APART = {"growth"}  # takes half an hour: measured when it is named
 SMOKE = {

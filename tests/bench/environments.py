@@ -33,7 +33,7 @@ PROGRAMS = {
     "basic-memory": "basic-memory",
     "redis": "redis",
 }
-LEAST = {"basic-memory": (3, 12)}  # of Python; the others run wherever the hub does
+LEAST = {"basic-memory": (3, 12), "letta": (3, 12)}  # of Python; the others run wherever the hub does
 
 
 def shown(name: str) -> str:

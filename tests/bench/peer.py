@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 import psutil
 
 from tests.bench import environments
-from tests.bench.served import end
 from tests.bench.table import Row, row
 from tests.bench.turns import ROUNDS, clock, ratios
 
@@ -88,12 +87,19 @@ def running(name: str, texts: list[str], place: Path) -> Iterator[Peer]:
         one.say({"address": address, "place": str(home), "texts": texts})
         yield one
     finally:
-        with contextlib.suppress(BrokenPipeError):
-            process.stdin.close()  # type: ignore[union-attr]
-        end(process)
+        end_family(process)
         with connection.cursor() as cursor:
             cursor.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
         shutil.rmtree(home, ignore_errors=True)
+
+
+def end_family(process: subprocess.Popen[str]) -> None:
+    """The other program with all that it has started."""
+    with contextlib.suppress(psutil.Error):
+        for one in psutil.Process(process.pid).children(recursive=True):
+            one.kill()
+    process.kill()
+    process.communicate()
 
 
 # ---- processor time

@@ -1,4 +1,4 @@
-"""The calls of agents' memories beside other programs over the same texts: mem0 with pgvector, and LangGraph's PostgresStore.
+"""Calls to memory beside other programs over the same texts: mem0 with pgvector, LangGraph's PostgresStore, Letta's server.
 
     python -m tests.bench.peers [--rows 5000] [--rounds 5]
 
@@ -21,13 +21,16 @@ from typing import Any
 import numpy as np
 import psutil
 
+from memoryhub.client import MemoryHub
+from memoryhub.client.langgraph_store import LONG_TERM, MemoryHubStore
 from tests.bench import environments, layers_filled, peer, stub
 from tests.bench.peer import Calls, Peer, compared, ours
-from tests.bench.served import Address, database, serving
+from tests.bench.served import database, serving
 from tests.bench.table import Row, finish, not_measured
 
 BEFORE = 500  # other questions to both sides
 OF_EACH = 60  # calls in each round
+FEWER = 3  # times fewer of each to a server that takes long
 WRITES = ("add", "put")
 
 
@@ -40,7 +43,11 @@ def main(arguments: list[str]) -> int:
         place = Path(name)
         with database(place, SECRET_KEY="b" * 40):
             scene = furnish(place, given.rows, given.rounds)
-            rows = [*beside("mem0", against_mem0, scene), *beside("langgraph", against_langgraph, scene)]
+            rows = [
+                *beside("mem0", against_mem0, scene),
+                *beside("langgraph", against_langgraph, scene),
+                *beside("letta", against_letta, scene),
+            ]
     return finish(rows)
 
 
@@ -79,7 +86,6 @@ def beside(name: str, measure: Callable[[Scene, Peer], list[Row]], scene: Scene)
     """Rows of one program, or one row that says why there are none."""
     try:
         with peer.running(name, scene.texts, scene.place) as one:
-            one.ask("search", scene.before)
             return measure(scene, one)
     except environments.Unavailable as why:
         return [not_measured("search, list, add", environments.shown(name), str(why))]
@@ -177,6 +183,7 @@ def against_mem0(scene: Scene, one: Peer) -> list[Row]:
     from memoryhub.domain import working
 
     hub = Hub(scene.space)
+    one.ask("search", scene.before)
     with with_stub(scene.space):
         for text in scene.before:
             hub.retrieve(text)
@@ -203,6 +210,7 @@ def against_mem0(scene: Scene, one: Peer) -> list[Row]:
 def against_langgraph(scene: Scene, one: Peer) -> list[Row]:
     """In this process, as the store is; then as a graph meets both: the hub's store for LangGraph, over HTTP."""
     hub = Hub(scene.space)
+    one.ask("search", scene.before)
     with with_stub(scene.space):
         for text in scene.before:
             hub.retrieve(text)
@@ -213,42 +221,66 @@ def against_langgraph(scene: Scene, one: Peer) -> list[Row]:
             ),
             *rows_against(one, scene, "add", "add", {"long-term entry": hub.by(hub.store)}, scene.new_texts()),
         ]
+    with served(scene) as (client, workers):
+        return [*rows, *through_store(scene, one, hub, client, workers)]
+
+
+@contextlib.contextmanager
+def served(scene: Scene) -> Iterator[tuple[MemoryHub, Callable[[], list[int]]]]:
+    """A client of the hub over HTTP, with the processes that answer it."""
     token = agent_of(scene.space)
     with serving() as (address, server):
-        return [*rows, *through_store(scene, one, hub, address, server, token)]
+        workers = [server, *(child.pid for child in psutil.Process(server).children(recursive=True))]
+        with MemoryHub(f"http://{address[0]}:{address[1]}", token, cache_dir=scene.place / "copies") as client:
+            for text in scene.before:
+                client.retrieve(text, hot=0)
+            yield client, lambda: workers
 
 
 def agent_of(space: Any) -> str:
-    """An agent that writes files at once, and is given five results whatever they are worth."""
+    """A token of one that writes files at once, and is given five results whatever they are worth."""
     from memoryhub.domain import accounts, files, prompts, retrieval
-    from memoryhub.models import HUB
+    from memoryhub.models import HUB, Agent
 
-    files.add_mount(space, HUB, "/memories/", store="database", policy="trusted")
-    retrieval.change_limits(space, HUB, {"threshold": -1})
-    return accounts.create_token(space, HUB, agent=prompts.create_agent(space, HUB, "forge"))[1]
+    if not Agent.objects.within(space).exists():
+        files.add_mount(space, HUB, "/memories/", store="database", policy="trusted")
+        retrieval.change_limits(space, HUB, {"threshold": -1})
+        prompts.create_agent(space, HUB, "forge")
+    return accounts.create_token(space, HUB, agent=prompts.agent_by_slug(space, "forge"))[1]
 
 
-def through_store(scene: Scene, one: Peer, hub: Hub, address: Address, server: int, token: str) -> list[Row]:
-    from memoryhub.client import MemoryHub
-    from memoryhub.client.langgraph_store import LONG_TERM, MemoryHubStore
+def through_store(scene: Scene, one: Peer, hub: Hub, client: MemoryHub, workers: Callable[[], list[int]]) -> list[Row]:
+    few, texts, store = ("few",), scene.new_texts(), MemoryHubStore(client)
 
-    workers = [server, *(child.pid for child in psutil.Process(server).children(recursive=True))]
-    few, texts = ("few",), scene.new_texts()
-    with MemoryHub(f"http://{address[0]}:{address[1]}", token, cache_dir=scene.place / "copies") as client:
-        store = MemoryHubStore(client)
+    def rows(act: str, shown: str, call: Callable[[str], object], given: list[str]) -> list[Row]:
+        mine = {"`MemoryHubStore` over HTTP": ours(call, hub.database, workers)}
+        return rows_against(one, scene, act, shown, mine, given)
+
+    return [
+        *rows("put", "put", lambda text: store.put(few, stub.key_of(text), {"text": text}), texts),
+        *rows("get", "get", lambda text: [store.get(few, stub.key_of(text)).value["text"]], texts),
+        *rows("list of few", f"list 20 of {len(texts)} items", lambda text: store.search(few, limit=20), texts),
+        *rows("search", "search, 5", lambda text: store.search(LONG_TERM, query=text, limit=5), scene.questions),
+    ]
+
+
+def against_letta(scene: Scene, one: Peer) -> list[Row]:
+    """Both over REST. Letta was asked a tenth of the other questions: its answers take long."""
+    hub, size = Hub(scene.space), peer.BLOCK + scene.rounds * OF_EACH // FEWER
+    one.ask("search", scene.before[: len(scene.before) // 10])
+    with served(scene) as (client, workers):
 
         def rows(act: str, shown: str, call: Callable[[str], object], given: list[str]) -> list[Row]:
-            mine = {"`MemoryHubStore` over HTTP": ours(call, hub.database, lambda: workers)}
-            return rows_against(one, scene, act, shown, mine, given)
+            return rows_against(one, scene, act, shown, {"over REST": ours(call, hub.database, workers)}, given[:size])
 
-        for text in scene.before:
-            store.search(LONG_TERM, query=text, limit=5)
+        asked, new = scene.questions, scene.new_texts()
         return [
-            *rows("put", "put", lambda text: store.put(few, stub.key_of(text), {"text": text}), texts),
-            *rows("get", "get", lambda text: [store.get(few, stub.key_of(text)).value["text"]], texts),
-            *rows("list of few", f"list 20 of {len(texts)} items", lambda text: store.search(few, limit=20), texts),
-            *rows("search", "search, 5", lambda text: store.search(LONG_TERM, query=text, limit=5), scene.questions),
-        ]  # fmt: skip
+            *rows(
+                "add", "add: a log through the gate", lambda text: client.log(text, session_id="s", node_id="n"), new
+            ),
+            *rows("search", "search, 5: `retrieve`", lambda text: list(client.retrieve(text, hot=0)), asked),
+            *rows("list", "list 20: working memory", lambda text: list(client.working(20)), asked),
+        ]
 
 
 if __name__ == "__main__":
