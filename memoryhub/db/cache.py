@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable
-from contextlib import suppress
 from typing import Any, Generic, TypeVar
-
-import cachetools
 
 V = TypeVar("V")
 K = TypeVar("K", bound=Hashable)
 
 caches: dict[str, Cache[Any]] = {}
+ENTRY_BYTES = 1 << 10  # about what an entry takes beside its texts: its key and its objects
 
 
 class Cache(Generic[V]):
@@ -29,10 +28,8 @@ class Cache(Generic[V]):
         """The bound is `max_items`, or `max_bytes` with `size_of`, which returns the bytes of a value."""
         self.name, self.key, self.invalidated_by, self.saves = name, key, invalidated_by, saves
         self.max_items, self.max_bytes, self.size_of = max_items, max_bytes, size_of
-        sizes = {"getsizeof": lambda entry: size_of(entry[1])} if size_of else {}
-        self._entries: cachetools.LRUCache[Hashable, tuple[Hashable, V]] = cachetools.LRUCache(
-            max_items or max_bytes, **sizes
-        )
+        self.size = 0  # the number of values, or their bytes if that is the bound
+        self._entries: OrderedDict[Hashable, tuple[Hashable, V, int]] = OrderedDict()  # mark, value, size
         self._lock = threading.Lock()  # jobs run in threads
         caches[name] = self
 
@@ -40,50 +37,51 @@ class Cache(Generic[V]):
     def bound(self) -> str:
         return f"{self.max_bytes / (1 << 20):g} MiB" if self.max_bytes else f"{self.max_items:,}"
 
-    @property
-    def size(self) -> int:
-        """The number of values, or of bytes if that is the bound."""
-        return int(self._entries.currsize)
-
     def get(self, key: Hashable, mark: Hashable = None) -> V | None:
         """The value of a key if it was put with this mark; without a mark any value. None if there is none."""
-        with self._lock:
-            try:
-                found = self._entries[key]
-            except KeyError:
-                return None
-        return found[1] if mark is None or found[0] == mark else None
+        found = self._entries.get(key)
+        if found is None or (mark is not None and found[0] != mark):
+            return None
+        try:  # noqa: SIM105  `suppress` takes as long as all the rest, and prompts are served from here
+            self._entries.move_to_end(key)  # one step for the interpreter, so no lock
+        except KeyError:  # another thread dropped it meanwhile
+            pass
+        return found[1]
 
     def get_each(self, first: Hashable, others: Iterable[K], mark: Hashable) -> dict[K, V]:
         """The values of the keys `(first, other)` that were put with this mark, by `other`."""
         found = {}
-        with self._lock:
-            for other in others:
-                try:
-                    of_mark, value = self._entries[first, other]
-                except KeyError:
-                    continue
-                if of_mark == mark:
-                    found[other] = value
+        for other in others:
+            if (value := self.get((first, other), mark)) is not None:
+                found[other] = value
         return found
 
     def put(self, key: Hashable, value: V, mark: Hashable = None) -> None:
         """Stores a value, unless it is larger than the whole cache."""
+        size = self.size_of(value) if self.size_of else 1
         with self._lock:
-            self._entries.pop(key, None)
-            with suppress(ValueError):  # it is larger than the bound
-                self._entries[key] = mark, value
+            self._remove(key)
+            if size > (bound := self.max_items or self.max_bytes):
+                return
+            self._entries[key] = mark, value, size
+            self.size += size
+            while self.size > bound:
+                self._remove(next(iter(self._entries)))
+
+    def _remove(self, key: Hashable) -> None:
+        if removed := self._entries.pop(key, None):
+            self.size -= removed[2]
 
     def drop(self, key: Hashable) -> None:
         with self._lock:
-            self._entries.pop(key, None)
+            self._remove(key)
 
     def items(self) -> list[tuple[Hashable, V]]:
         """All keys and values."""
-        with self._lock:
-            # The cache's own `items` would count as a use of each.
-            return [(key, cachetools.Cache.__getitem__(self._entries, key)[1]) for key in self._entries]
+        found = list(self._entries.items())  # in one step: `get` moves entries without the lock
+        return [(key, value) for key, (_, value, _) in found]
 
     def clear(self) -> None:
         with self._lock:
             self._entries.clear()
+            self.size = 0

@@ -24,8 +24,6 @@ from memoryhub.domain.files.disk.watch import end_threads_of_run, retry_disk, sc
 from memoryhub.domain.files.find import existing_paths, find_paths, is_folder, list_entries, walk
 from memoryhub.domain.files.line_authors import author_of, blame, blame_job, lines_with_keys
 from memoryhub.domain.files.listing import (
-    Below,
-    Found,
     add_details,
     below_folders,
     entries_of,
@@ -52,7 +50,6 @@ from memoryhub.domain.files.mounts import (
     find_mount,
     get_mount,
     get_rule,
-    hand_over,
     intake_of,
     is_hub_operator,
     is_inside,
@@ -83,7 +80,7 @@ from memoryhub.domain.files.mounts import (
     view_at,
     why_program,
 )
-from memoryhub.domain.files.read import Published, Reader, unchanged_on_disk
+from memoryhub.domain.files.read import Published, Reader, changed_on_disk
 from memoryhub.domain.files.requests import Applied, ChangeRequest, Pending, decode_content, text_as_bytes
 from memoryhub.domain.files.revisions import (
     Approval,
@@ -134,11 +131,9 @@ __all__ = [
     "PROMPT_FILES",
     "Applied",
     "Approval",
-    "Below",
     "ChangeRequest",
     "Explanation",
     "FolderEntry",
-    "Found",
     "HeldPlace",
     "Pending",
     "Place",
@@ -161,6 +156,7 @@ __all__ = [
     "change_mount",
     "change_on_disk",
     "change_rule",
+    "changed_on_disk",
     "check_content",
     "check_marks",
     "content_of",
@@ -192,7 +188,6 @@ __all__ = [
     "get_rule",
     "glob",
     "grep",
-    "hand_over",
     "held_file",
     "held_mounts",
     "held_places",
@@ -265,7 +260,6 @@ __all__ = [
     "text_as_bytes",
     "threads_in",
     "tree",
-    "unchanged_on_disk",
     "unreviewed",
     "view_at",
     "walk",

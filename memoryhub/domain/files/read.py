@@ -9,13 +9,14 @@ from datetime import datetime
 from typing import Any
 
 from memoryhub.db import fragments, statements
+from memoryhub.db.cache import ENTRY_BYTES, Cache
 from memoryhub.domain import nodes, spaces
 from memoryhub.domain.files.mounts.intakes import intake_at
 from memoryhub.errors import Forbidden, HubError, NotFound
 from memoryhub.models import Agent, Space
 from memoryhub.stores import FilesystemStore, paths
 from memoryhub.stores.disk import Stat
-from memoryhub.stores.file_cache import DiskFile, FileCache
+from memoryhub.stores.disk_files import DiskFile, if_unchanged
 from memoryhub.stores.thread import ThreadStore
 from memoryhub.text.lines import is_text
 
@@ -245,29 +246,26 @@ def published_at(space: Space, asked_paths: list[str], at: datetime) -> dict[str
     return answers
 
 
-# A fleet of agents reads many small files; the bytes have a limit of their own.
-cache: FileCache[CachedFile] = FileCache(max_items=4096)
+cache: Cache[CachedFile] = Cache(
+    "files as agents read them", key="space, path", max_bytes=32 << 20, size_of=lambda file: file.bytes + ENTRY_BYTES,
+    invalidated_by="the space's revision, a change of the file on disk", saves="a statement for each file that is read",
+)  # fmt: skip
 
 
 def cached(space: Space, path: str) -> Published | None:
     """The file at this path, if it was cached at the revision that `space` names and nobody touched it on disk since."""
-    found = cache.get((space.pk, space.revision, path))
+    found = if_unchanged(cache.get((space.pk, path), space.revision))
     return found.published if found else None
 
 
 def put_in_cache(space: Space, row: PublishedRow, answer: Published) -> None:
     """Keeps a file for the next reader at this revision. Those of threads are noted as used whenever they are read."""
     if row.store not in ("thread", "views"):
-        cache.put((space.pk, space.revision, row.path), CachedFile(answer, row.on_disk()))
-
-
-def unchanged_on_disk(rows: list[PublishedRow]) -> bool:
-    """Whether no file changed on disk since its text was last read or written; takes a stat for each, and reads none."""
-    return not changed_on_disk(rows)
+        cache.put((space.pk, row.path), CachedFile(answer, row.on_disk()), space.revision)
 
 
 def changed_on_disk(rows: list[PublishedRow]) -> list[PublishedRow]:
-    """The rows whose file on disk changed since it was last read or written, or cannot be looked at."""
+    """The rows whose file on disk changed since it was last read or written, or cannot be looked at: a stat for each."""
     by_root: dict[str, list[PublishedRow]] = {}
     for row in rows:
         if row.refusal is None and row.lies_here:

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from memoryhub.db import fragments, statements
+from memoryhub.db.cache import Cache
 from memoryhub.domain import activity
 from memoryhub.domain.prompts import inputs_sql
 from memoryhub.domain.prompts.assemble import assemble_request
@@ -22,7 +23,7 @@ from memoryhub.domain.prompts.explain.live_threads import THREAD_LIFETIME, group
 from memoryhub.domain.prompts.explain.sizes import Segment, segments_of
 from memoryhub.domain.prompts.requests import LastCall, StoredRequest, compare_query, dialect_of, stored_texts
 from memoryhub.models import Agent, Delivery, PromptText, Space, Token
-from memoryhub.stores.file_cache import DiskFile, FileCache
+from memoryhub.stores.disk_files import DiskFile, if_unchanged
 
 LAYER_NAMES = {
     "plain": gettext_lazy("template and guidelines"), "source": gettext_lazy("files"), "working": gettext_lazy("working"),
@@ -231,7 +232,11 @@ def grouped_standings(space: Space, agents: list[Agent]) -> list[ThreadStanding]
     return out + standings(space, [agent for agent in agents if agent.pk in apart])
 
 
-prompts_now: FileCache[PromptNow] = FileCache(max_items=20_000)
+prompts_now: Cache[PromptNow] = Cache(
+    "what calls would get now", key="agent, the space's revision, dialect, call, working entries", max_items=20_000,
+    invalidated_by="nothing: a revision never comes back; a change of a file on disk",
+    saves="assembling a prompt for each call of each agent on pages that say who is behind",
+)  # fmt: skip
 
 
 @dataclass
@@ -262,7 +267,7 @@ def prompt_now(
     asked = one.request(text)
     dialect = dialect_of(asked.dialect, agent)
     key = (space.pk, agent.pk, space.revision, dialect, entries if one.query else None, *one.identity)
-    found = prompts_now.get(key) or prompts_now.get((*key, asked.thread))
+    found = if_unchanged(prompts_now.get(key)) or if_unchanged(prompts_now.get((*key, asked.thread)))
     if found is None:
         prompt = assemble_request(space, agent, asked)
         found = PromptNow(

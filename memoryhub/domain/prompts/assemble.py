@@ -21,7 +21,7 @@ from memoryhub.domain.prompts.requests import NO_LIMITS, AskedLimits, PromptRequ
 from memoryhub.errors import Invalid
 from memoryhub.models import Actor, Agent, Space
 from memoryhub.stores import paths
-from memoryhub.stores.file_cache import DiskFile
+from memoryhub.stores.disk_files import DiskFile
 
 
 @dataclass(frozen=True)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 import time
-from collections import OrderedDict
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
-from threading import Lock
-from typing import Any
 
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from memoryhub import dialects
 from memoryhub.db import statements
+from memoryhub.db.cache import Cache
 from memoryhub.detectors import secrets
 from memoryhub.domain import jobs
 from memoryhub.domain.prompts import agents_behind
@@ -64,27 +62,11 @@ UPDATE memoryhub_delivery SET last_at = clock_timestamp()
 """
 
 
-@dataclass(slots=True)
-class RecentDeliveries:
-    """When this process last recorded a delivery, so that a repeat within the minute needs no statement."""
-
-    most: int = 20_000
-    when: OrderedDict[tuple[Any, ...], float] = field(default_factory=OrderedDict)
-    lock: Lock = field(default_factory=Lock)
-
-    def age(self, key: tuple[Any, ...]) -> float | None:
-        at = self.when.get(key)
-        return None if at is None else time.monotonic() - at
-
-    def note(self, key: tuple[Any, ...]) -> None:
-        with self.lock:
-            self.when[key] = time.monotonic()
-            self.when.move_to_end(key)
-            if len(self.when) > self.most:
-                self.when.popitem(last=False)
-
-
-recent_deliveries = RecentDeliveries()
+recent_deliveries: Cache[float] = Cache(
+    "recorded deliveries", key="agent, thread, SHA-256, dialect, start of the server, the space's setup_mark",
+    max_items=20_000, invalidated_by="a minute's end",
+    saves="a statement for each repeat within the minute",
+)  # fmt: skip
 
 
 @lru_cache(maxsize=4096)
@@ -104,11 +86,11 @@ def record_delivery(
     asked = asked or PromptRequest(prompt.dialect)
     thread = redacted_thread(thread)
     key = (space_id, agent_id, thread, prompt.sha256, prompt.ledger, asked.dialect, mark)
-    age = recent_deliveries.age(key)
-    if age is not None and age < REPEAT_AFTER:
+    recorded = recent_deliveries.get(key)
+    if recorded is not None and time.monotonic() - recorded < REPEAT_AFTER:
         return
     values = {"space": space_id, "agent": agent_id, "thread": thread, "sha256": prompt.sha256}
-    if age is None:
+    if recorded is None:
         values |= {
             "text": pack(mask(prompt.data, asked)),
             "tokens": prompt.tokens,
@@ -117,8 +99,8 @@ def record_delivery(
         }
         values["parts"] = json.dumps(parts_json(prompt))
         values["asked"] = json.dumps(as_stored(asked, prompt))
-    statements.rows(RECORD_DELIVERY if age is None else COUNT_DELIVERY, values)
-    recent_deliveries.note(key)
+    statements.rows(RECORD_DELIVERY if recorded is None else COUNT_DELIVERY, values)
+    recent_deliveries.put(key, time.monotonic())
 
 
 def note_dialect(space_id: int, agent: Agent, prompt: Prompt, asked: PromptRequest) -> None:

@@ -12,7 +12,7 @@ from memoryhub.domain import files, nodes
 from memoryhub.errors import HubError
 from memoryhub.models import Space
 from memoryhub.stores import paths
-from memoryhub.stores.file_cache import DiskFile
+from memoryhub.stores.disk_files import DiskFile
 from memoryhub.stores.filesystem import FilesystemStore
 
 State = tuple[Any, ...]  # the mark on disk, whether it is deleted, number and sha256 of the newest revision, its bytes

@@ -19,7 +19,7 @@ from memoryhub.domain.prompts import framework_templates, inputs_sql, memory
 from memoryhub.domain.prompts.disk import MARK, Place, State, disk_files, read_error, sync_sources
 from memoryhub.domain.retrieval import Limits, views
 from memoryhub.models import Agent, Space
-from memoryhub.stores.file_cache import DiskFile, are_unchanged
+from memoryhub.stores.disk_files import DiskFile, are_unchanged
 from memoryhub.stores.views import QUERY
 
 

@@ -16,7 +16,7 @@ from django.db import OperationalError
 
 from memoryhub import dialects
 from memoryhub.db import replica
-from memoryhub.db.cache import Cache
+from memoryhub.db.cache import ENTRY_BYTES, Cache
 from memoryhub.dialects import Dialect
 from memoryhub.domain import retrieval
 from memoryhub.domain.accounts import Caller, digest_of
@@ -26,15 +26,23 @@ from memoryhub.domain.prompts.inputs import PromptInputs
 from memoryhub.domain.prompts.requests import NO_LIMITS, PromptRequest, dialect_for
 from memoryhub.models import Agent
 from memoryhub.refusals import go_on_without_room
-from memoryhub.stores.file_cache import FileCache, are_unchanged
+from memoryhub.stores.disk_files import are_unchanged, if_unchanged
 
 WORKING_IDS = inputs_sql.newest_ids("s.id", "a.id", inputs_sql.HOT_LIMIT)
 # For a call that names a limit of its own, of which the first ones count.
 ALL_WORKING_IDS = inputs_sql.newest_ids("s.id", "a.id", str(retrieval.MAX_ITEMS))
 
-prompt_cache: FileCache[Prompt] = FileCache()
-# What prompts are made of: another query or task needs none of it anew.
-inputs_cache: FileCache[PromptInputs] = FileCache()
+prompt_cache: Cache[Prompt] = Cache(
+    "prompts", key="agent, the space's revision, start of the server, call, working entries",
+    max_bytes=32 << 20, size_of=lambda prompt: prompt.bytes + ENTRY_BYTES,
+    invalidated_by="nothing: a revision never comes back; a change of a file on disk", saves="assembling the prompt again",
+)  # fmt: skip
+inputs_cache: Cache[PromptInputs] = Cache(
+    "inputs of prompts", key="agent, the space's setup_mark, start of the server, dialect, working entries",
+    max_bytes=32 << 20, size_of=lambda inputs: inputs.bytes + ENTRY_BYTES,
+    invalidated_by="nothing: a mark never comes back; texts are compared by SHA-256",
+    saves="reading set-up and texts again for another query or task",
+)  # fmt: skip
 Made = TypeVar("Made", Prompt, PromptInputs)
 
 
@@ -73,7 +81,7 @@ def prompt_for(caller: Caller, asked: PromptRequest) -> Prompt:
     working_ids = working_ids_of(caller, asked)
     words = (asked.dialect, asked.query, asked.task, asked.at, asked.system_prompt, asked.limits)
     key = (caller.space.pk, agent.pk, caller.space.revision, caller.incarnation, working_ids, *words)
-    prompt = prompt_cache.get(key) or prompt_cache.get((*key, asked.thread))
+    prompt = if_unchanged(prompt_cache.get(key)) or if_unchanged(prompt_cache.get((*key, asked.thread)))
     if prompt is None:
         prompt = replica.read(lambda: assembled(caller, asked, dialect or dialect_for(agent, asked)))
         if prompt.lasts:
@@ -98,7 +106,7 @@ def without_useless_query(asked: PromptRequest, dialect: Dialect) -> PromptReque
     return asked if dialects.families()[dialect.family].retrieves else replace(asked, query="", limits=NO_LIMITS)
 
 
-def keep(cache: FileCache[Made], key: tuple[Any, ...], thread: str, made: Made, working_ids: str | None) -> None:
+def keep(cache: Cache[Made], key: tuple[Any, ...], thread: str, made: Made, working_ids: str | None) -> None:
     """Caches what was made; most prompts show nothing of one thread, so one copy serves all threads."""
     # What was read after the caller may be newer than the key says. A revision never comes back, so that is no harm; the
     # ids of working memory can, when an entry comes and goes again.
@@ -128,7 +136,7 @@ def inputs_for(caller: Caller, asked: PromptRequest, dialect: Dialect) -> Prompt
     space, agent = caller.space, agent_of(caller)
     working_ids = working_ids_of(caller, asked)
     key = (space.pk, agent.pk, space.setup_mark, caller.incarnation, working_ids, dialect.name, asked.limits)
-    found = inputs_cache.peek(key) or inputs_cache.peek((*key, asked.thread))
+    found = inputs_cache.get(key) or inputs_cache.get((*key, asked.thread))
     if found is not None and space.has_views and found.revision != space.revision:
         found = None  # what its sources show may be another
     if found is not None:

@@ -220,7 +220,7 @@ def test_unchanged_reads_of_what_is_held_take_no_lock(space, root, scout, django
     os.utime(root / "b.md", (5, 5))
     read(space), read_or_nothing(space, "/memories/b.md")
     rows = files.read.__globals__["published_rows"](space, [PATH, "/memories/b.md"])
-    assert files.unchanged_on_disk(rows)
+    assert not files.changed_on_disk(rows)
 
 
 def test_approving_makes_the_disks_text_the_revision(space, root, mia):

@@ -282,7 +282,7 @@ def test_without_the_embedder_nothing_is_kept_for_later(facts, ask, settings):
     settings.EMBEDDER_URL = ""
     memory_now._longterm_cache.clear()
     assert "takes ten days" in ask()
-    assert not memory_now._longterm_cache
+    assert not memory_now._longterm_cache.items()
 
 
 def test_a_prompt_says_that_the_embedder_is_away_and_is_made_anew_when_it_is_back(facts, counter, monkeypatch):

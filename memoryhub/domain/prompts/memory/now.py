@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any
 
 from memoryhub import dialects
+from memoryhub.db.cache import Cache
 from memoryhub.dialects import Entry
 from memoryhub.domain import retrieval
 from memoryhub.domain.prompts.memory.then import as_warnings
@@ -27,8 +27,8 @@ def longterm_entries(
     space: Space, agent: Agent, query: str, mark: int, limits: Limits
 ) -> tuple[tuple[Entry, ...], list[dialects.Warn]]:
     """What long-term memory gives to a query; cached until the space's long-term mark or embedder changes."""
-    key = (space.pk, mark, retrieval.embedder_choice(space), agent.pk, query, limits)
-    if (found := _longterm_cache.get(key)) is not None:
+    key = (space.pk, retrieval.embedder_choice(space), agent.pk, query, limits)
+    if (found := _longterm_cache.get(key, mark)) is not None:
         return found, []
     sought = retrieval.retrieve(
         space, query, agent=agent, hot=0, cold=limits.cold, threshold=limits.threshold, max_chars=limits.max_chars,
@@ -36,14 +36,14 @@ def longterm_entries(
     )  # fmt: skip
     found = tuple(entry_of(item) for item in sought.cold)
     if not sought.warnings:  # by words alone, while the embedder is away
-        if len(_longterm_cache) >= MAX_CACHED_QUERIES:
-            _longterm_cache.clear()
-        _longterm_cache[key] = found
+        _longterm_cache.put(key, found, mark)
     return found, as_warnings(sought.warnings)
 
 
-MAX_CACHED_QUERIES = 2000
-_longterm_cache: dict[tuple[Any, ...], tuple[Entry, ...]] = {}
+_longterm_cache: Cache[tuple[Entry, ...]] = Cache(
+    "long-term memory in prompts", key="space, embedder, agent, query, limits", max_items=2000,
+    invalidated_by="the space's longterm_mark", saves="searching again for a query that was asked before",
+)  # fmt: skip
 
 
 def entry_of(item: retrieval.Item) -> Entry:
