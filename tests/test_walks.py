@@ -103,7 +103,7 @@ def test_an_approval(space, agent, reviewer):
     seen = proposals.review(proposals.get(space, 1)).found.sha256
     walked = modules_run(lambda: proposals.approve(space, reviewer, 1, seen=seen), without=DETECTORS)
     assert Proposal.objects.get().state == "approved"
-    assert len(walked) <= 38, sorted(walked)
+    assert len(walked) <= 35, sorted(walked)
 
 
 def test_a_log(agent):
@@ -115,7 +115,7 @@ def test_a_log(agent):
     }
     agent("POST", "quarantine", told | {"content": "Another one, so that what is made once is made."})
     walked = modules_run(lambda: agent("POST", "quarantine", told), without=DETECTORS)
-    assert len(walked) <= 21, sorted(walked)
+    assert len(walked) <= 20, sorted(walked)
 
 
 def test_a_prompt_that_did_not_change(secret):

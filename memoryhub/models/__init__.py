@@ -3,7 +3,7 @@
 from .activity import ActivityLine
 from .actors import DISK, HUB, Actor
 from .agents import Agent, Scope, Token
-from .base import ByActor, Scoped, instance_from_columns
+from .base import ByActor, Scoped
 from .erasures import Erasure
 from .files import AllowedValue, Editing, File, Mount, OnDisk, Policy, PolicyRule, Revision, Source, SourceChange
 from .jobs import Job, Made
@@ -71,5 +71,4 @@ __all__ = [
     "WebhookNotice",
     "WorkingEntry",
     "WorkingRevision",
-    "instance_from_columns",
 ]  # fmt: skip

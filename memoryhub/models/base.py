@@ -2,25 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
-from django.db import DEFAULT_DB_ALIAS, models
-from django.db.models.base import ModelState
-
-M = TypeVar("M", bound=models.Model)
-
-
-def instance_from_columns(model: type[M], values: Iterable[tuple[str, Any]], **related: models.Model) -> M:
-    """An instance of a model from columns of its row, without `__init__`, which costs more than the query.
-
-    `related` sets related objects. A column that is not given is deferred, as after `from_db`.
-    """
-    one = model.__new__(model)
-    state = one._state = ModelState()
-    state.adding, state.db, state.fields_cache = False, DEFAULT_DB_ALIAS, related
-    one.__dict__.update(values)
-    return one
+from django.db import models
 
 
 class Scoped(models.QuerySet):

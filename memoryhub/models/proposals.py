@@ -99,6 +99,11 @@ class Proposal(models.Model):
         return "disk" if self.from_disk else "person" if "person" in self.change else "agent"
 
     @property
+    def asked_before_write(self) -> bool:
+        """Whether it is a write of an agent's own file tool that was refused before it landed."""
+        return "asked_by" in self.change
+
+    @property
     def shown_state(self) -> str:
         """The state as people are shown it: a request for changes is one of its own."""
         return "changes_requested" if self.changes_requested and self.state == self.State.REJECTED else self.state

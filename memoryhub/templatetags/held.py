@@ -61,7 +61,7 @@ def on_disk(proposal: Any) -> OnDisk:
 @register.filter
 def time_on_disk(proposal: Any) -> str:
     """How long a text that nobody had approved stood on disk, as far as the hub saw it; empty for what agents ask the hub."""
-    if proposals.asked_before_write(proposal):
+    if proposal.asked_before_write:
         return _("never on disk")
     standing = proposals.standing_of(proposal)
     if standing is None:

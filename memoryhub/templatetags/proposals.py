@@ -83,7 +83,6 @@ def verb(proposal: Any) -> str:
     return translated(kind_of(proposal).does(proposal))
 
 
-@register.simple_tag
 def findings_in_words(code: str, count: int) -> str:
     """2 hidden characters, 1 injection."""
     return FINDINGS.get(code, OTHER_FINDINGS) % {"n": count}

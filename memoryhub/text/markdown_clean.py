@@ -12,7 +12,6 @@ from bleach.sanitizer import Cleaner
 
 ANCHOR = "h-"  # ids of headings begin with it, so that they meet no other id of the page
 HEADING_TAGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
-_HEADING_TAGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 
 _TAGS = {
     "a", "abbr", "b", "blockquote", "br", "caption", "center", "cite", "code", "dd", "del", "details", "dfn", "div", "dl",

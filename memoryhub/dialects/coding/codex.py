@@ -14,7 +14,6 @@ from .tree import from_to, nearest_with
 OVERRIDE, NAME = "AGENTS.override.md", "AGENTS.md"
 MAX_BYTES = 32_768
 SEPARATOR = "\n\n--- project-doc ---\n\n"
-SUMMARY_BEGINS = "========= MEMORY_SUMMARY BEGINS ========="
 
 
 def read(start: Start) -> Context:

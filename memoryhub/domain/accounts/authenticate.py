@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from memoryhub.db import fragments, statements
 from memoryhub.errors import Forbidden, Unauthenticated
-from memoryhub.models import Actor, Agent, Person, Space, Token, instance_from_columns
+from memoryhub.models import Actor, Agent, Person, Space, Token
 from memoryhub.refusals import go_on_without_room
 
 NO_VALID_TOKEN = "No valid token. Send 'Authorization: Bearer mh_…' with a token of this hub."  # noqa: S105 (a sentence)
@@ -128,15 +128,15 @@ def caller_of(row: tuple[Any, ...]) -> Caller:
     role, incarnation, beside = values
     token["scopes"] = token["scopes"].split(",") if token["scopes"] else []
     space["settings"] = json.loads(space["settings"])
-    its_space = instance_from_columns(Space, space.items())
+    its_space = statements.instance(Space, space.items())
     if agent["id"] is not None:
         agent["reported"] = json.loads(agent["reported"])
         agent["retrieval"] = json.loads(agent["retrieval"])
-        one = instance_from_columns(Agent, agent.items(), space=its_space)
-        its_token = instance_from_columns(Token, token.items(), space=its_space, agent=one)
+        one = statements.instance(Agent, agent.items(), space=its_space)
+        its_token = statements.instance(Token, token.items(), space=its_space, agent=one)
         return Caller(its_token, its_space, agent=one, beside=beside, incarnation=incarnation)
-    somebody = instance_from_columns(Person, person.items())
-    its_token = instance_from_columns(Token, token.items(), space=its_space, person=somebody)
+    somebody = statements.instance(Person, person.items())
+    its_token = statements.instance(Token, token.items(), space=its_space, person=somebody)
     return Caller(its_token, its_space, person=somebody, role=role or "", beside=beside, incarnation=incarnation)
 
 

@@ -17,13 +17,7 @@ from memoryhub.domain.coding_agents.entries import (
     without_entry,
 )
 from memoryhub.domain.coding_agents.fixes import Fix, fixes_for_cut, fixes_for_ignored
-from memoryhub.domain.coding_agents.gemini_inbox import (
-    InboxPatch,
-    discard_patch,
-    inbox_patches,
-    parse_patch,
-    text_after_patch,
-)
+from memoryhub.domain.coding_agents.gemini_inbox import discard_patch, inbox_patches, parse_patch, text_after_patch
 from memoryhub.domain.coding_agents.hermes_pending import TARGETS as HERMES_TARGETS
 from memoryhub.domain.coding_agents.hermes_pending import (
     PendingWrite,
@@ -43,8 +37,6 @@ from memoryhub.domain.coding_agents.hook_files import (
 from memoryhub.domain.coding_agents.hook_settings import HOOKS, AgentHook, installed_command, with_hook, without_hook
 from memoryhub.domain.coding_agents.laptop import (
     FoundAgent,
-    FoundFile,
-    FoundProject,
     agent_home,
     find_agents,
     folders_to_show,
@@ -52,7 +44,7 @@ from memoryhub.domain.coding_agents.laptop import (
     projects_to_show,
     short_path,
 )
-from memoryhub.domain.coding_agents.matrix import Cell, Group, Row, matrix_of
+from memoryhub.domain.coding_agents.matrix import Cell, Group, matrix_of
 from memoryhub.domain.coding_agents.opencode_plugin import NAME as PLUGIN_NAME
 from memoryhub.domain.coding_agents.opencode_plugin import plan_plugin, plan_plugin_removal, plugin_command
 from memoryhub.domain.coding_agents.walk import RULE_FOLDERS, memory_files, names_of_agents
@@ -71,13 +63,9 @@ __all__ = [
     "Fix",
     "Format",
     "FoundAgent",
-    "FoundFile",
-    "FoundProject",
     "Group",
-    "InboxPatch",
     "Limit",
     "PendingWrite",
-    "Row",
     "SettingsChange",
     "agent_home",
     "and_entry",

@@ -3,13 +3,12 @@
 from memoryhub.domain.contexts.checks import check
 from memoryhub.domain.contexts.difference import Difference, Missed
 from memoryhub.domain.contexts.fix_plans import FixPlan, OfferedFix, plan_fixes
-from memoryhub.domain.contexts.fixing import Effect, FixReview, apply_fix, can_make, effects_of, review_fix
+from memoryhub.domain.contexts.fixing import FixReview, apply_fix, can_make, review_fix
 from memoryhub.domain.contexts.home import home_for, set_home
 from memoryhub.domain.contexts.laptop import SLUG as LAPTOP
-from memoryhub.domain.contexts.laptop import Offer, Shown, find_laptop, show_chosen, show_laptop
+from memoryhub.domain.contexts.laptop import Offer, find_laptop, show_chosen, show_laptop
 from memoryhub.domain.contexts.look import SHOWN_FIRST, Compared, Problem, Seen, compare, look
 from memoryhub.domain.contexts.moving import (
-    FileChange,
     Plan,
     apply_plan,
     plan_entry,
@@ -19,15 +18,8 @@ from memoryhub.domain.contexts.moving import (
     targets_for,
     undo_plan,
 )
-from memoryhub.domain.contexts.own_memory import (
-    OwnMemory,
-    change_entry,
-    find_entries,
-    own_memories,
-    own_memory,
-    topic_paths,
-)
-from memoryhub.domain.contexts.past import Moment, moments_of
+from memoryhub.domain.contexts.own_memory import change_entry, find_entries, own_memories, own_memory, topic_paths
+from memoryhub.domain.contexts.past import moments_of
 from memoryhub.domain.contexts.places import Place, mounts_of_this_disk, mounts_to_look_at, place_in_mount
 from memoryhub.domain.contexts.space_readers import (
     Loaded,
@@ -45,23 +37,18 @@ __all__ = [
     "SHOWN_FIRST",
     "Compared",
     "Difference",
-    "Effect",
-    "FileChange",
     "FixPlan",
     "FixReview",
     "Loaded",
     "Missed",
-    "Moment",
     "MountReaders",
     "Offer",
     "OfferedFix",
-    "OwnMemory",
     "Place",
     "Plan",
     "Problem",
     "Reader",
     "Seen",
-    "Shown",
     "SourceReaders",
     "add_readers",
     "apply_fix",
@@ -70,7 +57,6 @@ __all__ = [
     "change_entry",
     "check",
     "compare",
-    "effects_of",
     "find_entries",
     "find_laptop",
     "home_for",

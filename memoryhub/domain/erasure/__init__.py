@@ -5,7 +5,6 @@ A dry run counts, a person confirms, a job erases and searches the whole databas
 
 from memoryhub.domain.erasure.receipts import BACKUP, receipt, sees_all
 from memoryhub.domain.erasure.requests import (
-    EVERYWHERE,
     cancel,
     confirmation,
     dry_run,
@@ -22,6 +21,6 @@ from memoryhub.domain.erasure.run import unpack
 from memoryhub.domain.erasure.targets import KINDS, Target
 
 __all__ = [
-    "BACKUP", "EVERYWHERE", "KINDS", "Target", "cancel", "confirmation", "dry_run", "erase", "erase_now", "erasures_of",
+    "BACKUP", "KINDS", "Target", "cancel", "confirmation", "dry_run", "erase", "erase_now", "erasures_of",
     "forget_unconfirmed", "get", "job_of", "plan", "receipt", "retry", "sees_all", "unpack",
 ]  # fmt: skip

@@ -8,7 +8,7 @@ from memoryhub.domain.exchange.backups import (
     note_restore,
     take_in_the_disk,
 )
-from memoryhub.domain.exchange.client_wheel import CLIENT_EXTRAS, CLIENT_NAME, ClientWheel, client_wheel
+from memoryhub.domain.exchange.client_wheel import CLIENT_EXTRAS, CLIENT_NAME, client_wheel
 from memoryhub.domain.exchange.exporting import export
 from memoryhub.domain.exchange.import_formats import IMPORT_FORMATS, Folder
 from memoryhub.domain.exchange.imports import MAX_IMPORT_BYTES, PREVIEW_JOB, get_import, preview_import, start_import
@@ -23,7 +23,6 @@ __all__ = [
     "MEMORY_TOOL_COMMANDS",
     "MEMORY_TOOL_READS",
     "PREVIEW_JOB",
-    "ClientWheel",
     "Folder",
     "client_wheel",
     "export",

@@ -13,7 +13,7 @@ from django.utils import timezone
 from memoryhub.db import statements
 from memoryhub.domain import activity, spaces
 from memoryhub.errors import NotFound
-from memoryhub.models import Actor, File, Proposal, Revision, Space, instance_from_columns
+from memoryhub.models import Actor, File, Proposal, Revision, Space
 from memoryhub.text import diff
 from memoryhub.text.lines import text_of
 
@@ -90,7 +90,7 @@ def record_revision(
         "moved_from": moved_from, "created_at": now, "based_on": based_on, "merged_with": merged_with, **actor.as_fields(),
         **(approval.as_fields() if approval else NOT_APPROVED),
     }  # fmt: skip
-    revision = instance_from_columns(Revision, written.items(), space=space, file=file)
+    revision = statements.instance(Revision, written.items(), space=space, file=file)
     revision.is_new, revision.git_author, revision.git_commit = True, "", ""
     revision.erased_at, revision.erased_by, revision.erasure = None, "", None
     file.revision, file.size, file.is_deleted = revision.number, revision.size, is_deleted

@@ -45,7 +45,7 @@ from memoryhub.domain.longterm.entries import (
     title_of_entry,
 )
 from memoryhub.domain.longterm.entry_files import check_import, export_entries
-from memoryhub.domain.longterm.indexing import LARGEST_CHUNK, RECUT, SMALLEST_CHUNK, change_chunks, recut
+from memoryhub.domain.longterm.indexing import RECUT, change_chunks, recut
 from memoryhub.domain.longterm.map import Map, Point, draw_map
 from memoryhub.domain.longterm.promote import (
     PromotionOrigin,
@@ -80,12 +80,10 @@ __all__ = [
     "DUPLICATE",
     "GROUP",
     "KEEP_BOTH",
-    "LARGEST_CHUNK",
     "LIVE",
     "RECUT",
     "REEMBEDDING_JOB",
     "RETIRED",
-    "SMALLEST_CHUNK",
     "WAITING",
     "ListedEntry",
     "Map",

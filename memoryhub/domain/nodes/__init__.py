@@ -1,7 +1,6 @@
 """The nodes of one database: which hubs run on it, and which of them a mounted directory belongs to."""
 
 from memoryhub.domain.nodes.nodes import (
-    AWAY_SECONDS,
     BEAT_SECONDS,
     Run,
     find_node,
@@ -18,7 +17,6 @@ from memoryhub.domain.nodes.nodes import (
 )
 
 __all__ = [
-    "AWAY_SECONDS",
     "BEAT_SECONDS",
     "Run",
     "find_node",

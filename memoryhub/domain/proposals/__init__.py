@@ -22,8 +22,6 @@ from memoryhub.domain.proposals.drafts.check import (
 from memoryhub.domain.proposals.expiry import expire_late
 from memoryhub.domain.proposals.findings import check_text
 from memoryhub.domain.proposals.from_disk import (
-    Standing,
-    asked_before_write,
     asked_since,
     kept_by_program,
     outdate_write,
@@ -48,10 +46,8 @@ __all__ = [
     "DraftCheck",
     "Result",
     "Review",
-    "Standing",
     "approve",
     "as_json",
-    "asked_before_write",
     "asked_since",
     "check_entry_draft",
     "check_file_draft",

@@ -65,43 +65,18 @@ def propose(
         raise Invalid(f"{path} says that already: there is nothing to propose.", code="no_change", path=path)
     if after is not None and len(after) > MAX_BYTES:
         raise too_large(path, len(after), MAX_BYTES)
+    texts = kind_of(proposal).files_after(proposal, after)
+    made = {name for name, text in texts.items() if text is not None} - ({path} if before is not None else set())
     found = [
-        *program_findings(proposal, after),
-        *other_path_findings(proposal, after),
-        *new_name_findings(proposal, before, after),
+        *findings.program_findings(space, agent, texts, after),
+        *findings.other_path_findings(space, texts),
+        *(one for name in sorted(made) if name for one in findings.name_findings(space, name)),
         *kind_of(proposal).findings(proposal, before, after),
     ]
     spaces.refuse_secrets(space, found, findings.detectable(after))
     protected.check(before, after)
     proposal.reviewers = reviewers_for(space, agent, path)
     return _insert(proposal, found, kind_of(proposal).risk(proposal, found, before, after))
-
-
-def program_findings(proposal: Proposal, after: bytes | None) -> list[Finding]:
-    """What to look at closely in a change of a program, hook or start file, which a rule of an owner names; refused without."""
-    found = []
-    for path in kind_of(proposal).files_after(proposal, after):
-        if why := files.why_program(proposal.space, proposal.agent, path, after):
-            says = f"{path} is no memory: {why}. A rule of this space lets agents ask for it."
-            found.append(Finding("program", "high", 0, 0, 1, says))
-    return found
-
-
-def other_path_findings(proposal: Proposal, after: bytes | None) -> list[Finding]:
-    """That a file on disk is read under other paths too: the review page shows the effect on prompts of this path alone."""
-    found = []
-    for path in kind_of(proposal).files_after(proposal, after):
-        if others := files.other_paths(proposal.space, path):
-            says = f"Other paths: on disk {path} is the same file as {', '.join(others[:5])}, which changes with it."
-            found.append(Finding("other_path", "mid", 0, 0, 1, says))
-    return found
-
-
-def new_name_findings(proposal: Proposal, before: bytes | None, after: bytes | None) -> list[Finding]:
-    """What to look at in the path of a file that the change makes."""
-    made = {path for path, text in kind_of(proposal).files_after(proposal, after).items() if text is not None}
-    new = made - ({proposal.path} if before is not None else set())
-    return [one for path in sorted(new) if path for one in findings.name_findings(proposal.space, path)]
 
 
 def propose_promotion(

@@ -19,9 +19,8 @@ from memoryhub.db import statements
 from memoryhub.domain import files, quarantine, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.domain.proposals import findings, notices
-from memoryhub.domain.proposals.ask import program_findings
 from memoryhub.domain.proposals.expiry import expire_one
-from memoryhub.domain.proposals.from_disk import asked_before_write, problem_on_disk
+from memoryhub.domain.proposals.from_disk import problem_on_disk
 from memoryhub.domain.proposals.kinds import Settlement, kind_of, sha_of
 from memoryhub.domain.proposals.outdate import outdate, outdate_waiting
 from memoryhub.domain.proposals.results import Result, result
@@ -133,7 +132,7 @@ WHERE space_id = %s AND number = %s AND change ->> 'record_id' IS NOT NULL
 
 
 def _lock(space: Space, actor: Actor, number: int) -> Proposal:
-    """The proposal and what it changes, locked in the order that everybody keeps to (`spaces.BEFORE_THE_SPACE`)."""
+    """The proposal and what it changes, locked in the order that everybody keeps to (`spaces.LOCKED_BEFORE_SPACE`)."""
     for (record_id,) in statements.rows(RECORD, [space.pk, number]):
         quarantine.lock_record(space, actor, record_id)
     proposal = locked(space, number)
@@ -154,7 +153,7 @@ def _approve(proposal: Proposal, approval: Approval) -> HubError | None:
         raise Conflict(
             f"It builds on proposal {found.waits_for}. Decide that one first.", code="stacked", stacked_on=found.waits_for
         )  # fmt: skip
-    if why := problem_on_disk(proposal):
+    if proposal.from_disk and (why := problem_on_disk(proposal)):
         outdate(proposal, why)
         return _no_longer_applies(found)
     if approval.content is None and (found.problem or proposal.state == State.OUTDATED):
@@ -173,10 +172,10 @@ def _approve(proposal: Proposal, approval: Approval) -> HubError | None:
 
 def _apply(proposal: Proposal, approval: Approval, found: Result, after: bytes | None) -> None:
     actor = approval.actor
-    if not (
-        proposal.from_disk or asked_before_write(proposal)
-    ):  # what lies on a disk is not asked by an agent of the hub
-        program_findings(proposal, after)  # refuses what rules no longer allow, or did not when it was asked for
+    if not (proposal.from_disk or proposal.asked_before_write):  # no agent of the hub asks for what lies on a disk
+        paths = kind_of(proposal).files_after(proposal, after)
+        # It refuses what rules no longer allow, or did not when it was asked for.
+        findings.program_findings(proposal.space, proposal.agent, paths, after)
     # Two changes, each harmless by itself, can make a secret together.
     findings.check_change(proposal.space, found.before or b"", after or b"", only=["secrets"])
     try:

@@ -11,8 +11,8 @@ from itertools import accumulate
 from memoryhub import detectors
 from memoryhub.detectors import Finding, KnownText, packed
 from memoryhub.detectors.normalise import normalise
-from memoryhub.domain import spaces
-from memoryhub.models import File, LongtermEntry, Revision, Source, Space
+from memoryhub.domain import files, spaces
+from memoryhub.models import Agent, File, LongtermEntry, Revision, Source, Space
 from memoryhub.stores.known_names import plain
 from memoryhub.text import comments
 from memoryhub.text.lines import is_text, split, text_of
@@ -265,6 +265,26 @@ def name_findings(space: Space, path: str) -> list[Finding]:
     if alike := next((name for name in names if name != path and _as_it_looks(name) == looks), None):
         says = f"Similar name: {path} looks like {alike}, which is another file."
         found.append(Finding("similar_name", "high", 0, 0, 1, says))
+    return found
+
+
+def program_findings(space: Space, agent: Agent | None, paths: Iterable[str], after: bytes | None) -> list[Finding]:
+    """What to look at closely in a change of a program, hook or start file, which a rule of an owner names; refused without."""
+    found = []
+    for path in paths:
+        if why := files.why_program(space, agent, path, after):
+            says = f"{path} is no memory: {why}. A rule of this space lets agents ask for it."
+            found.append(Finding("program", "high", 0, 0, 1, says))
+    return found
+
+
+def other_path_findings(space: Space, paths: Iterable[str]) -> list[Finding]:
+    """That a file on disk is read under other paths too: the review page shows the effect on prompts of this path alone."""
+    found = []
+    for path in paths:
+        if others := files.other_paths(space, path):
+            says = f"Other paths: on disk {path} is the same file as {', '.join(others[:5])}, which changes with it."
+            found.append(Finding("other_path", "mid", 0, 0, 1, says))
     return found
 
 

@@ -293,11 +293,6 @@ def _insert_write(proposal: Proposal) -> Proposal:
     return proposal
 
 
-def asked_before_write(proposal: Proposal) -> bool:
-    """Whether it is a write of an agent's own file tool that was refused before it landed."""
-    return "asked_by" in proposal.change
-
-
 def asked_since(agent: Agent, moment: datetime) -> datetime | None:
     """When this agent last got a prompt since a moment, None if it did not."""
     asked = Delivery.objects.within(agent.space_id).filter(agent_id=agent.pk, last_at__gte=moment)
@@ -305,8 +300,8 @@ def asked_since(agent: Agent, moment: datetime) -> datetime | None:
 
 
 def problem_on_disk(proposal: Proposal) -> str:
-    """Why a change on disk cannot be approved any more: something else stands there, so nobody has seen it."""
-    if not proposal.from_disk or "put_back_at" in proposal.change:
+    """Why a proposal from disk cannot be approved any more: something else stands there, so nobody has seen it."""
+    if "put_back_at" in proposal.change:
         return ""
     file = File.objects.within(proposal.space_id).filter(path=proposal.path, thread_id="").first()
     return "" if file is not None and file.held_proposal == proposal.number else AGAIN

@@ -13,7 +13,7 @@ from memoryhub.db import statements
 from memoryhub.detectors import secrets
 from memoryhub.domain import activity, spaces
 from memoryhub.errors import Conflict, NotFound
-from memoryhub.models import DISK, Actor, Proposal, Space, instance_from_columns
+from memoryhub.models import DISK, Actor, Proposal, Space
 
 State = Proposal.State
 OPEN = (State.PENDING, State.OUTDATED)
@@ -39,7 +39,7 @@ def locked(space: Space, number: int) -> Proposal:
     for row in statements.rows(LOCK, [space.pk, number]):
         values = dict(zip(FIELDS, row, strict=True))
         values |= {name: json.loads(values[name]) for name in JSON_FIELDS}
-        return instance_from_columns(Proposal, values.items(), space=space)
+        return statements.instance(Proposal, values.items(), space=space)
     return _found(None, number)
 
 

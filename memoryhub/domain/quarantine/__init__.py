@@ -24,13 +24,12 @@ from memoryhub.domain.quarantine.gate import (
 from memoryhub.domain.quarantine.judge import configure_judge, judge_status
 from memoryhub.domain.quarantine.queries import find, session, today, waiting, with_states
 from memoryhub.domain.quarantine.queue import QueuePage, count_states, is_held, next_held, queue_page
-from memoryhub.domain.quarantine.records import HELD, get, history, locked_state, log, write_state
+from memoryhub.domain.quarantine.records import get, history, locked_state, log, write_state
 
 __all__ = [
     "DEFAULT_STEPS",
     "GATE_ACTIONS",
     "GATE_DRY_RUN",
-    "HELD",
     "PROMOTED",
     "QueuePage",
     "admit",

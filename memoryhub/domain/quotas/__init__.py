@@ -1,6 +1,6 @@
 """How much agents may send and store in a space."""
 
 from memoryhub.domain.quotas.limits import count_bytes, count_call
-from memoryhub.domain.quotas.storage import Usage, count_stored_bytes, usage_of_space
+from memoryhub.domain.quotas.storage import count_stored_bytes, usage_of_space
 
-__all__ = ["Usage", "count_bytes", "count_call", "count_stored_bytes", "usage_of_space"]
+__all__ = ["count_bytes", "count_call", "count_stored_bytes", "usage_of_space"]

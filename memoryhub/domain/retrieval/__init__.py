@@ -2,7 +2,7 @@
 
 from memoryhub.domain.retrieval import views
 from memoryhub.domain.retrieval.checks import checks_of, forget_check, run_checks, save_check
-from memoryhub.domain.retrieval.copies import Joined, group_hits, join_copies
+from memoryhub.domain.retrieval.copies import group_hits, join_copies
 from memoryhub.domain.retrieval.embedder import (
     EMBEDDER_SECONDS,
     duplicate_threshold,
@@ -25,7 +25,7 @@ from memoryhub.domain.retrieval.limits import (
 )
 from memoryhub.domain.retrieval.query_words import records_with
 from memoryhub.domain.retrieval.rank import rank, rank_texts
-from memoryhub.domain.retrieval.retrieve import Found, Item, as_text, retrieve
+from memoryhub.domain.retrieval.retrieve import Item, as_text, retrieve
 from memoryhub.domain.retrieval.search import (
     LAYERS,
     MAX_HITS,
@@ -54,10 +54,8 @@ __all__ = [
     "TITLES",
     "TSVECTOR",
     "Candidate",
-    "Found",
     "Hit",
     "Item",
-    "Joined",
     "Limits",
     "Wanted",
     "add_to_vector_index",

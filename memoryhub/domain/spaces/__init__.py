@@ -22,14 +22,12 @@ from memoryhub.domain.spaces.members import (
 )
 from memoryhub.domain.spaces.secrets import (
     MarkedBytes,
-    allowed_values,
     bytes_digest,
     check_secrets,
     mark_secrets,
     refuse_secrets,
     secret_error,
     secret_suspects,
-    value_digest,
 )
 from memoryhub.domain.spaces.settings import change_settings, get_setting
 from memoryhub.domain.spaces.space import (
@@ -51,7 +49,6 @@ __all__ = [
     "NEXT_REVISION",
     "MarkedBytes",
     "add_member",
-    "allowed_values",
     "apply_group_roles",
     "ask_event",
     "bytes_digest",
@@ -84,5 +81,4 @@ __all__ = [
     "spaces_in_menu",
     "spaces_of_person",
     "text_mark",
-    "value_digest",
 ]

@@ -27,7 +27,6 @@ from memoryhub.models import (
     Role,
     Space,
     Token,
-    instance_from_columns,
 )
 
 NEXT_NUMBER = {
@@ -114,7 +113,7 @@ def get_for_person(person: Person, slug: str) -> tuple[Space, str]:
         raise NotFound("The address may be old, or belong to a space you are not in.")
     role, settings, stored, *values = found[0]
     its_json = {"settings": json.loads(settings), "stored": json.loads(stored)}
-    return instance_from_columns(Space, {**its_json, **dict(zip(PLAIN_COLUMNS, values, strict=True))}.items()), role
+    return statements.instance(Space, {**its_json, **dict(zip(PLAIN_COLUMNS, values, strict=True))}.items()), role
 
 
 def last_of_person(person: Person) -> tuple[Space | None, str]:

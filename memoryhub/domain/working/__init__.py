@@ -25,8 +25,6 @@ from memoryhub.domain.working.entries import (
     remove,
 )
 from memoryhub.domain.working.seen import (
-    AFTER_GATE,
-    AFTER_PERSON,
     entries_unseen,
     mark_seen,
     mark_unseen,
@@ -36,8 +34,6 @@ from memoryhub.domain.working.seen import (
 )
 
 __all__ = [
-    "AFTER_GATE",
-    "AFTER_PERSON",
     "AGENT",
     "GROUP",
     "MAX_ENTRIES",

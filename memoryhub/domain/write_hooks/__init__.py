@@ -1,16 +1,13 @@
 """Writes of coding agents before they land: a hook in the agent asks here, and a write to a held file becomes a proposal instead; so does a
 change that an agent itself keeps until somebody decides."""
 
-from memoryhub.domain.write_hooks.decide import Decision, decide
+from memoryhub.domain.write_hooks.decide import decide
 from memoryhub.domain.write_hooks.held import keep_held_list
-from memoryhub.domain.write_hooks.install import HookPlace, install, places, seconds_until_found, uninstall
+from memoryhub.domain.write_hooks.install import install, places, seconds_until_found, uninstall
 from memoryhub.domain.write_hooks.listen import bind, is_listened_to, listen
-from memoryhub.domain.write_hooks.pending import Waiting, take_in_everywhere, take_in_pending
+from memoryhub.domain.write_hooks.pending import take_in_pending
 
 __all__ = [
-    "Decision",
-    "HookPlace",
-    "Waiting",
     "bind",
     "decide",
     "install",
@@ -19,7 +16,6 @@ __all__ = [
     "listen",
     "places",
     "seconds_until_found",
-    "take_in_everywhere",
     "take_in_pending",
     "uninstall",
 ]

@@ -14,7 +14,7 @@ from memoryhub.domain.files.mounts.intakes import intake_of, left_out_error
 from memoryhub.domain.files.mounts.ownership import is_mine
 from memoryhub.domain.files.mounts.rules import rule_applies
 from memoryhub.errors import HubError, Invalid, NotFound
-from memoryhub.models import Agent, File, Mount, Policy, PolicyRule, Space, instance_from_columns
+from memoryhub.models import Agent, File, Mount, Policy, PolicyRule, Space
 from memoryhub.stores import ElsewhereStore, FilesystemStore, Store, open_store, paths
 from memoryhub.stores.disk import Stat
 from memoryhub.stores.selection import FULL, LeftOut, why_entry_out
@@ -117,7 +117,7 @@ READ_COLUMNS = ("id", "space_id", *MOUNT_COLUMNS, "problem", "created_at")
 def _mounts_and_rules(space: Space) -> tuple[list[Mount], bool]:
     """The mounts of a space by their prefixes, and whether it has rules that are on."""
     rows = statements.rows(MOUNTS_AND_RULES, {"space": space.pk}, binary=True)
-    mounts = [instance_from_columns(Mount, zip(READ_COLUMNS, row[:-1], strict=True), space=space) for row in rows]
+    mounts = [statements.instance(Mount, zip(READ_COLUMNS, row[:-1], strict=True), space=space) for row in rows]
     return mounts, bool(rows) and rows[0][-1]
 
 
