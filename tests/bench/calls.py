@@ -1,6 +1,6 @@
 """What an agent's calls cost: processor time of web and database, against a bare Django view, in turns, on the demo.
 
-python -m tests.bench.calls [--seconds 1.5] [--rounds 5]
+python -m tests.bench.calls [--seconds 1] [--rounds 5]
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Call(NamedTuple):
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.calls")
-    parser.add_argument("--seconds", type=float, default=1.5)
+    parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args(arguments)
     with served_demo() as demo:

@@ -1,6 +1,6 @@
 """How quickly files are read: over REST against a bare view, on disk, and in long histories.
 
-    python -m tests.bench.files [--seconds 2] [--rounds 5]
+    python -m tests.bench.files [--seconds 1] [--rounds 5]
 
 Starts a database and two web workers of its own, and takes all of it away again.
 """
@@ -26,7 +26,7 @@ from tests.bench.turns import against, clock, in_turns, medians, ratios
 
 def main(arguments: list[str]) -> int:
     made = argparse.ArgumentParser(prog="python -m tests.bench.files")
-    made.add_argument("--seconds", type=float, default=2.0)
+    made.add_argument("--seconds", type=float, default=1.0)
     made.add_argument("--rounds", type=int, default=5)
     made.add_argument("--files", type=int, default=9000, help="more than are cached")
     options = made.parse_args(arguments)

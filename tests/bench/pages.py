@@ -1,6 +1,6 @@
 """What a page costs: processor time of web and database, against a bare Django view with one prepared query, in turns.
 
-python -m tests.bench.pages [--seconds 1.5] [--rounds 5]
+python -m tests.bench.pages [--seconds 1] [--rounds 5]
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ WARM = "the same page before"
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.pages")
-    parser.add_argument("--seconds", type=float, default=1.5)
+    parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args(arguments)
     with served_demo() as demo:

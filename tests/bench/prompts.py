@@ -1,6 +1,6 @@
 """How quickly the prompt is handed out: against a bare view over HTTP, and in this process against what it is made of.
 
-    python -m tests.bench.prompts [--seconds 2] [--rounds 5] [--chunks 10000]
+    python -m tests.bench.prompts [--seconds 1] [--rounds 5] [--chunks 10000]
 
 Starts a database and two web workers of its own, and takes all of it away again.
 """
@@ -46,13 +46,13 @@ def main(arguments: list[str]) -> int:
 
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="python -m tests.bench.prompts")
-    made.add_argument("--seconds", type=float, default=2.0)
+    made.add_argument("--seconds", type=float, default=1.0)
     made.add_argument("--rounds", type=int, default=5)
     made.add_argument("--chunks", type=int, default=10_000)
     return made
 
 
-def measure(place: Path, seconds: float = 2.0, rounds: int = 5, chunks: int = 10_000) -> list[Row]:
+def measure(place: Path, seconds: float = 1.0, rounds: int = 5, chunks: int = 10_000) -> list[Row]:
     """Every figure of the prompt, measured here and now."""
     with database(place, MEMORYHUB_EMBEDDER="wordllama"):
         scene = furnish(place, chunks)

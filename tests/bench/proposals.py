@@ -1,6 +1,6 @@
 """How quickly people review and how little waiting costs:
 
-    python -m tests.bench proposals        (or: python -m tests.bench.proposals --seconds 4 --rounds 5)
+    python -m tests.bench proposals        (or: python -m tests.bench.proposals --seconds 2 --rounds 5)
 
 On a disk, with every commit made durable. A decision is measured in turns with a raw durable insert of the same text; waiting as
 the rate of prompts with and without 200 agents that ask after a decision as the client does, each with its pauses.
@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> int:
 
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="python -m tests.bench.proposals")
-    made.add_argument("--seconds", type=float, default=4.0)
+    made.add_argument("--seconds", type=float, default=2.0)
     made.add_argument("--rounds", type=int, default=5)
     made.add_argument("--pending", type=int, default=50_000, help="proposals in the larger inbox")
     return made

@@ -21,6 +21,7 @@ from tests.bench.table import Row, row
 from tests.bench.turns import ratios
 
 BARE = "bare view"
+END = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 Address = tuple[str, int]
 Asks = dict[str, tuple[Callable[[], bytes], int]]  # by name: what is sent, and the status that is expected
 Rates = dict[str, list[float]]
@@ -29,11 +30,16 @@ Rates = dict[str, list[float]]
 def end_in_order() -> None:
     """Being told to end by a signal is an exit like any other: servers, databases and folders are taken away first.
 
-    A process that was started in the background ignores Ctrl-C, and so would what it starts.
+    A second signal does not cut that short: `timeout` sends two. A process that was started in the background would ignore Ctrl-C.
     """
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _: sys.exit(128 + number))
+    for number in END:
+        signal.signal(number, told_to_end)
+
+
+def told_to_end(number: int, _: object) -> None:
+    for one in END:
+        signal.signal(one, signal.SIG_IGN)
+    sys.exit(128 + number)
 
 
 @contextlib.contextmanager

@@ -1,6 +1,6 @@
 """What slow clients cost the others: prompts beside 200 connections that dribble, say nothing or do not read.
 
-    python -m tests.bench.slow [--seconds 2] [--rounds 5] [--clients 200]
+    python -m tests.bench.slow [--seconds 1] [--rounds 5] [--clients 200]
 
 Starts a database and two web workers of its own, without a proxy, and takes all of it away again.
 """
@@ -26,7 +26,7 @@ LARGE = "/api/v1/files/memories/large.md"
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.slow")
-    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--clients", type=int, default=200)
     options = parser.parse_args(arguments)

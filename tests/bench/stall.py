@@ -1,7 +1,7 @@
 """What one slow thing costs the agents beside it: prompts of four agents while an export, slow readers, a page of 300 ms or
 a stopped worker is there, against the same agents alone.
 
-    python -m tests.bench.stall [--seconds 4] [--rounds 3] [--lines 1000000]
+    python -m tests.bench.stall [--seconds 2] [--rounds 3] [--lines 1000000]
 
 Starts a database and two web workers of its own, and takes all of it away again.
 """
@@ -39,7 +39,7 @@ fork = multiprocessing.get_context("fork")
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.stall")
-    parser.add_argument("--seconds", type=float, default=4.0)
+    parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--lines", type=int, default=1_000_000)
     options = parser.parse_args(arguments)

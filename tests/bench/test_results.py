@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import platform
+import signal
+import subprocess
+import sys
 from xml.etree import ElementTree
 
 import pytest
@@ -66,3 +69,30 @@ def test_a_program_that_cannot_be_had_is_a_row_that_says_why(monkeypatch, tmp_pa
     environments.make_all(["redis"])
     with pytest.raises(environments.Unavailable, match=r"needs Python 9\.0"):
         environments.program("redis")
+
+
+CLEANING = """
+import sys, time
+from pathlib import Path
+from tests.bench.served import end_in_order
+
+end_in_order()
+try:
+    print("ready", flush=True)
+    time.sleep(60)
+finally:
+    print("cleaning", flush=True)
+    time.sleep(0.3)
+    Path(sys.argv[1]).touch()
+"""
+
+
+def test_a_second_signal_does_not_cut_short_what_is_taken_away(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-c", CLEANING, str(tmp_path / "clean")], stdout=subprocess.PIPE, text=True, cwd=results.TREE
+    )
+    for said in ("ready", "cleaning"):
+        assert process.stdout.readline().strip() == said
+        process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 128 + signal.SIGTERM
+    assert (tmp_path / "clean").exists()
