@@ -135,7 +135,6 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "django_htmx",
-    "ninja",
     "allauth",
     "allauth.account",
     "allauth.socialaccount",
@@ -173,11 +172,13 @@ def packaged(name: str) -> Path:
     return BASE_DIR / name if (BASE_DIR / "manage.py").exists() else PACKAGE / f"_{name}"
 
 
+# What shows the API's document. As an app of Django ninja would be imported by every command, a fifth of its start.
+NINJA = Path(str(find_spec("ninja").origin)).parent  # type: ignore[union-attr]
 LOADERS = ["memoryhub.loaders.WithoutIndentation", "django.template.loaders.app_directories.Loader"]
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [packaged("templates")],
+        "DIRS": [packaged("templates"), NINJA / "templates"],
         "OPTIONS": {
             "loaders": [("django.template.loaders.cached.Loader", LOADERS)],
             "context_processors": [
@@ -234,7 +235,7 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True
 STATIC_URL = "/static/"
-STATICFILES_DIRS = [packaged("static")]
+STATICFILES_DIRS = [packaged("static"), NINJA / "static"]
 STATIC_ROOT = DATA_DIR / "static"
 # `memoryhub up` collects static files into STATIC_ROOT, compressed and named by their content; anything else (tests,
 # manage.py) serves them straight from the tree. Other web servers in front of wsgi.py set this after `collectstatic`.

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from importlib import import_module
 from typing import Any
 
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from ninja import NinjaAPI
+from ninja.openapi.docs import Swagger
 from ninja.openapi.schema import OpenAPISchema
 
 import memoryhub.api.file_changes  # noqa: F401  adds its calls to the router of files
@@ -30,11 +34,20 @@ class HubAPI(NinjaAPI):
         return self._documents[path_prefix]
 
 
+class Docs(Swagger):
+    """The page to try the API at. Ninja's own loads its scripts from another host, unless ninja is an app of Django."""
+
+    def render_page(self, request: HttpRequest, api: NinjaAPI, **kwargs: Any) -> HttpResponse:
+        settings = json.dumps(self.settings | {"url": self.get_openapi_url(api, kwargs)})
+        return render(request, self.template, {"swagger_settings": settings, "api": api})
+
+
 api = HubAPI(
     title="memoryhub",
     version="1",
     description="Everything an agent needs of its memory: its prompt, its files, its proposals, its layers. "
     "Every call carries 'Authorization: Bearer mh_…'; every token is bound to one space.",
+    docs=Docs(),
     docs_url="/docs",
     openapi_url="/openapi.json",
     auth=TokenAuth(),

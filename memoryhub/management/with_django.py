@@ -15,6 +15,7 @@ from memoryhub import languages
 from memoryhub.errors import HubError
 from memoryhub.management import terminal
 from memoryhub.management.database import database
+from memoryhub.server.loading import without_collections
 
 WITHOUT_DATABASE = ("makemigrations", "collectstatic", "findstatic", "diffsettings", "help")
 
@@ -23,13 +24,14 @@ def run(name: str, arguments: list[str], *, own: bool) -> int:
     """Set Django up and run one command; the number is the exit status. `own`: it is one of `management/commands`."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryhub.settings")
     try:
-        django.setup()
+        with without_collections():
+            django.setup()
+            module = importlib.import_module(f"memoryhub.management.commands.{name}") if own else None
         languages.speak(terminal.language())
-        if own:
-            command = importlib.import_module(f"memoryhub.management.commands.{name}").Command()
-            command.run_from_argv(["memoryhub", name, *arguments])
-            return 0
-        return run_django_command(name, arguments)
+        if module is None:
+            return run_django_command(name, arguments)
+        module.Command().run_from_argv(["memoryhub", name, *arguments])
+        return 0
     except (ImproperlyConfigured, HubError, PermissionError) as error:
         print(terminal.say(str(error)), file=sys.stderr)  # noqa: T201
         return 1
