@@ -47,6 +47,7 @@ hypothesis_settings.load_profile("untimed")
 
 def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput"):  # a worker: the controller cleans up
+        gc.disable()  # until everything is collected: a third of that went into walks through what stays
         return
     # A test run that is told to stop shall stop its database too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -146,6 +147,7 @@ def pytest_collection_finish() -> None:
     """What was collected stays: without this each full collection of garbage walks through 9,000 tests and all modules."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def _mark_what_is_not_sampled(items: list[pytest.Item]) -> None:
