@@ -20,16 +20,16 @@ class MemoryhubConfig(AppConfig):
 
 
 def take_vectors(connection: Any, **kwargs: Any) -> None:
-    """Every connection is told how vectors go to it in binary."""
+    """Lets a new connection send vectors in binary."""
     connection.connection.adapters.register_dumper(statements.Half, statements.HalfDumper)
 
 
 def search_on(connection: Any, **kwargs: Any) -> None:
-    """What every connection is told once.
+    """Sets how a new connection searches and plans.
 
-    Vector indexes look on until enough rows of the space are found: by default pgvector gives too few, or none. Prepared
-    statements (the hot ones alone are) keep one plan: planning them anew costs more than running them. Behind pgbouncer
-    nobody knows whose connection it would be: there `migrating.keep_defaults` tells the role instead.
+    Vector indexes are searched until enough rows of the space are found: by default pgvector gives too few, or none.
+    Prepared statements keep one plan: planning them anew costs more than running them. Behind PgBouncer a setting would reach
+    the connections of others: there `server.migrate.set_role_defaults` sets them for the role.
     """
     if settings.PGBOUNCER:
         return

@@ -26,7 +26,7 @@ ENGLISH = "en"
 # ---- which language ----
 
 
-def known(code: str) -> str:
+def hub_language(code: str) -> str:
     """The language of the hub that a code means (zh, zh-CN, zh_CN.UTF-8, zh-TW: zh-hans), or ""."""
     wanted = code.partition(".")[0].replace("_", "-").lower()
     main = wanted.partition("-")[0]
@@ -35,7 +35,7 @@ def known(code: str) -> str:
 
 def of_request(request: HttpRequest) -> str:
     """What the account says, else the cookie of this browser, else what the browser asks for, else the hub's language."""
-    return known(of_account(request)) or known(request.COOKIES.get(COOKIE, "")) or accepted(request)
+    return hub_language(of_account(request)) or hub_language(request.COOKIES.get(COOKIE, "")) or accepted(request)
 
 
 @contextmanager
@@ -72,14 +72,14 @@ def accepted(request: HttpRequest) -> str:
     for code, _ in parse_accept_lang_header(request.headers.get("Accept-Language", "")):
         if code == "*":
             break
-        if found := known(code):
+        if found := hub_language(code):
             return found
     return settings.HUB_LANGUAGE
 
 
 def of_person(person: Any) -> str:
     """What a person reads away from pages: mails, messages of chats."""
-    return known(getattr(person, "language", "") or "") or settings.HUB_LANGUAGE
+    return hub_language(getattr(person, "language", "") or "") or settings.HUB_LANGUAGE
 
 
 def speak(language: str) -> None:

@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 WORDS = ("memoryhub", "memory hub", "agents.md")
-LEAST_BESIDE = 6  # characters that must be left without those words
+MIN_BESIDE = 6  # characters that must be left without those words
 
 
 class ContextWords:
@@ -20,7 +20,7 @@ class ContextWords:
         host = re.sub(r"^https?://|[:/].*$", "", settings.PUBLIC_URL)
         words = [*WORDS, *(part for part in host.split(".") if len(part) > 3)]
         beside = re.sub("|".join(map(re.escape, words)), "", password, flags=re.IGNORECASE)
-        if len(beside) < min(LEAST_BESIDE, len(password)):
+        if len(beside) < min(MIN_BESIDE, len(password)):
             raise ValidationError(_("This password is little more than the name of this hub. Choose another one."))
 
     def get_help_text(self) -> str:

@@ -24,7 +24,7 @@ MAX_ANSWER = 64 * 1024 * 1024
 MAX_ADDRESS = 60_000  # bytes of path and query: the hub reads heads of 64 kB
 NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 WARNINGS = "memoryhub-warnings"
-KEPT = ("etag", "content-type", WARNINGS)
+CACHED_HEADERS = ("etag", "content-type", WARNINGS)
 TEMPORARY = (502, 503, 504)  # statuses that may pass
 
 
@@ -244,7 +244,7 @@ class Exchange:
 
 def kept_headers(*given: dict[str, str]) -> dict[str, str]:
     """The headers of an answer that are kept with its copy, the later ones where several have one."""
-    found = {name: value for headers in given for name, value in headers.items() if name in KEPT}
+    found = {name: value for headers in given for name, value in headers.items() if name in CACHED_HEADERS}
     return {name: value for name, value in found.items() if value}
 
 

@@ -155,7 +155,7 @@ def _leave_alone(error: BaseException) -> None:
     connections[ALIAS].close()
 
 
-def standing() -> tuple[bool, str, int]:
+def status() -> tuple[bool, str, int]:
     """For people: whether the replica is of use; else what is wrong in a word ("away", "primary", "alone"); and how many bytes of
     the log it has not replayed."""
     position = _row(connections[DEFAULT_DB_ALIAS], WAL_AT_PRIMARY)[0]

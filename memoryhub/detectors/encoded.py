@@ -37,7 +37,7 @@ _LONGEST = 9_000  # characters of a word
 _DIGIT = plain(r"[0-9]")
 _BASE32 = plain(r"[A-Z2-7]{28,}=*")
 _SIGNS_OF_85 = plain(r"[!#$%&()*;<=>?@^_{|}~\"':,.\[\]\\-]")
-_LEAST_SIGNS = 3
+_MIN_SIGNS = 3
 _HEX = plain(r"(?:[0-9a-fA-F]{2})+")
 
 
@@ -87,7 +87,7 @@ def _base85(text: str, words: str) -> Iterator[Decoded]:
         if len(word) < MIN_RUN:
             continue
         bare = word.strip("\"'`,")
-        if not MIN_RUN <= len(bare) <= room or "://" in bare or len(_SIGNS_OF_85.findall(bare)) < _LEAST_SIGNS:
+        if not MIN_RUN <= len(bare) <= room or "://" in bare or len(_SIGNS_OF_85.findall(bare)) < _MIN_SIGNS:
             continue
         spend()
         for read in (base64.b85decode, base64.a85decode):

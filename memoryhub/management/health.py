@@ -99,7 +99,7 @@ REPLICA_PROBLEMS = {
 def read_replica() -> Iterator[Finding]:
     """Whether the server of MEMORYHUB_REPLICA_URL can be read."""
     if settings.REPLICA_URL:
-        is_well, problem, behind = replica.standing()
+        is_well, problem, behind = replica.status()
         says = REPLICA_PROBLEMS.get(problem, f"{behind:,} bytes of log behind the primary")
         yield Finding("read replica", is_well, says, "" if is_well else "Check the server and MEMORYHUB_REPLICA_URL.")
 

@@ -37,7 +37,7 @@ def main(arguments: list[str]) -> int:
     if options.json:
         print(json.dumps({"agents": [asdict(one) for one in found]}, ensure_ascii=True, indent=2))
     else:
-        print("\n".join(said(line) for line in lines_of(found, home_of(options.home))))
+        print("\n".join(translated_line(line) for line in lines_of(found, home_of(options.home))))
     return 0
 
 
@@ -81,6 +81,6 @@ def lines_of(found: list[FoundAgent], home: str) -> list[str]:
     return lines
 
 
-def said(line: str) -> str:
+def translated_line(line: str) -> str:
     """A line in the language of the terminal; what it is indented by stays."""
     return line[: len(line) - len(line.lstrip())] + say(line.strip())

@@ -10,13 +10,13 @@ from django.db import OperationalError, connection, transaction
 
 from memoryhub.refusals import FULL_NOTE, is_disk_full
 
-LEAST_BYTES = 1 << 20  # on the disk of the embedded database
+MIN_FREE_BYTES = 1 << 20  # on the disk of the embedded database
 PROBE_BYTES = 1 << 19
 
 
 def is_full() -> bool:
     """Whether nothing can be written. The disk of a server of one's own is tried only after a write found it full."""
-    if not settings.DATABASE_URL and shutil.disk_usage(settings.DATA_DIR).free < LEAST_BYTES:
+    if not settings.DATABASE_URL and shutil.disk_usage(settings.DATA_DIR).free < MIN_FREE_BYTES:
         return True
     note = settings.DATA_DIR / FULL_NOTE
     if not note.exists():

@@ -82,7 +82,7 @@ class BackgroundWork:
         return True
 
     def _repeat(self) -> None:
-        """What is done again and again until this process is told to stop, each at its own pace."""
+        """Repeats the periodic tasks, each at its interval, until this process stops."""
         renewed = bounded = time.monotonic()
         while not self.stop.wait(nodes.BEAT_SECONDS if settings.SHARES_DATABASE else RENEW_SECONDS):
             self._try(self._beat)

@@ -192,7 +192,7 @@ def _rename2(fd: int, old: str, new: str, flag: int) -> bool:
 
 
 def exchange(fd: int, swap: str, name: str) -> None:
-    """Exchanges two names. Where the system cannot, a second name is linked to what stands there, and both are renamed."""
+    """Exchanges two names. Where the system cannot, a second name is linked to the old file, and both are renamed."""
     if _rename2(fd, swap, name, _EXCHANGE):
         return
     second = f"{swap}~"

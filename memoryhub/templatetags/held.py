@@ -63,7 +63,7 @@ def time_on_disk(proposal: Any) -> str:
     """How long a text that nobody had approved stood on disk, as far as the hub saw it; empty for what agents ask the hub."""
     if proposal.asked_before_write:
         return _("never on disk")
-    standing = proposals.standing_of(proposal)
+    standing = proposals.time_on_disk(proposal)
     if standing is None:
         return ""
     if standing.until is None:

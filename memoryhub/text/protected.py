@@ -13,7 +13,7 @@ REGION = re.compile(rb"<!--\s*protected\b.*?(?:<!--\s*/protected\s*-->|\Z)", re.
 
 
 def regions(text: bytes | None) -> Counter[bytes]:
-    """The protected regions of a text, each with how often it stands there; one that is not closed goes on to the end."""
+    """The protected regions of a text, each with its count; one that is not closed reaches to the end."""
     return Counter(REGION.findall(text)) if text and MARK.search(text) else Counter()
 
 

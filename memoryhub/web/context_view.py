@@ -16,7 +16,7 @@ from memoryhub.dialects import tokens_of_bytes
 from memoryhub.dialects.coding import Block
 from memoryhub.domain import contexts
 from memoryhub.domain.coding_agents import Fix
-from memoryhub.domain.contexts import Missed, Place, Problem, Seen
+from memoryhub.domain.contexts import AgentContext, Missed, Place, Problem
 from memoryhub.web.context_lines import Piece, folded, with_cut
 
 MAX_PLAIN = 20_000
@@ -125,7 +125,7 @@ class ShownProblem:
 class ContextView:
     """What the page reads of a context."""
 
-    def __init__(self, seen: Seen) -> None:
+    def __init__(self, seen: AgentContext) -> None:
         self.seen, self.place = seen, seen.place
         self.text = seen.text
         self.is_marked_again = seen.text != seen.context.text  # then places are those of the text before

@@ -78,7 +78,7 @@ def page(request: HttpRequest) -> HttpResponse:
     place = chosen_place(request)
     if place is None:
         return no_place(request)
-    seen = contexts.look(place, chosen_agent(request), touched_files(request))
+    seen = contexts.read_context(place, chosen_agent(request), touched_files(request))
     view = ContextView(seen)
     context = {"seen": seen, "view": view, "touched": "".join(seen.touched[:1]), **past(request)}
     context["text_only"] = request.GET.get("text") == "only"
@@ -103,7 +103,7 @@ def compared(request: HttpRequest) -> HttpResponse:
     fallback = left if at["at"] else next(name for name in ("codex", "claude-code") if name != left)
     right = coding.agent(clean_text(request.GET.get("with", "")) or fallback).name
     now = contexts.place_in_mount(request.space, request.actor, place.mount.pk, place.folder) if at["at"] else place
-    found = contexts.Difference(contexts.look(place, left), contexts.look(now, right))
+    found = contexts.Difference(contexts.read_context(place, left), contexts.read_context(now, right))
     change = compare(*(one.text.decode("utf-8", "replace") for one in (found.left, found.right))) if at["at"] else None
     view = ContextView(found.right)
     sides = [[view.missed(one) for one in side[:MAX_ROWS]] for side in (found.lost, found.gained)]
@@ -118,7 +118,7 @@ def raw(request: HttpRequest) -> HttpResponse:
     place = chosen_place(request)
     if place is None:
         return no_place(request)
-    seen = contexts.look(place, chosen_agent(request), touched_files(request))
+    seen = contexts.read_context(place, chosen_agent(request), touched_files(request))
     return HttpResponse(seen.text, content_type=PLAIN_TEXT)
 
 

@@ -24,7 +24,7 @@ from memoryhub.web.notices import done, proposed
 MAX_TICKS = 200
 
 
-def asked(request: HttpRequest, values: QueryDict) -> FixPlan:
+def plan_of(request: HttpRequest, values: QueryDict) -> FixPlan:
     """What a form asks for: a place, agents, and the fixes that are ticked; all of them where it was not sent yet."""
     place = contexts.place_in_mount(
         request.space, request.actor, parse_number(values.get("mount")), clean_text(values.get("dir", ""))
@@ -38,7 +38,7 @@ def asked(request: HttpRequest, values: QueryDict) -> FixPlan:
 @space_page("edit", methods=("GET", "HEAD"))
 def page(request: HttpRequest) -> HttpResponse:
     """Every fix with its price, and what the ticked ones change. Nothing is written."""
-    return show(request, asked(request, request.GET), request.GET)
+    return show(request, plan_of(request, request.GET), request.GET)
 
 
 def show(
@@ -71,7 +71,7 @@ def _text(content: bytes | None) -> str:
 @post_only("edit")
 def apply(request: HttpRequest) -> HttpResponse:
     """Writes the ticked fixes as they were seen, or leaves them to a reviewer."""
-    found, seen = asked(request, request.POST), request.POST.get("seen", "")
+    found, seen = plan_of(request, request.POST), request.POST.get("seen", "")
     try:
         if found.plan is None:
             raise Invalid(_("Tick at least one fix."), code="nothing_chosen")

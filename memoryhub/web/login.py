@@ -132,13 +132,13 @@ def passkey(request: HttpRequest) -> HttpResponse:
         keep_for_sign_in(request, PASSKEY, question)
         return JsonResponse(options)
     try:
-        person = accounts.check_passkey(site_of(request), asked(request), request.POST.get("credential", ""))
+        person = accounts.check_passkey(site_of(request), passkey_question(request), request.POST.get("credential", ""))
     except HubError as error:
         return show(request, error)
     return enter(request, person, safe_next(request), by="passkey")
 
 
-def asked(request: HttpRequest) -> dict[str, Any]:
+def passkey_question(request: HttpRequest) -> dict[str, Any]:
     """The question that this browser was asked; it counts for one answer."""
     question = request.session.pop(PASSKEY, None)
     if not question:
@@ -186,7 +186,7 @@ def pending_sign_in(request: HttpRequest) -> tuple[dict[str, Any], Person | None
 def shown_factor(request: HttpRequest, person: Person) -> str:
     """The second factor that the form shows: `totp`, `recovery_codes` or `passkey`; else the refusal."""
     if credential := request.POST.get("credential"):
-        accounts.check_passkey(site_of(request), asked(request), credential, person)
+        accounts.check_passkey(site_of(request), passkey_question(request), credential, person)
         return "passkey"
     return accounts.check_code(person, request.POST.get("code", ""), client_address(request.META))
 

@@ -22,7 +22,7 @@ from memoryhub.web.helpers import clean_text, parse_number
 from memoryhub.web.notices import done, proposed
 
 
-def asked(values: QueryDict) -> dict[str, Any]:
+def values_of(values: QueryDict) -> dict[str, Any]:
     """What an address or a form asks for: an entry of an agent's memory, or one AGENTS.md for a folder."""
     given = {name: clean_text(values.get(name, "")) for name in ("path", "to", "dir")}
     text = values.get("text", "").replace("\r\n", "\n").replace("\x00", "")[:20_000]
@@ -50,7 +50,7 @@ def plan_of(request: HttpRequest, want: dict[str, Any]) -> Plan:
 @space_page("edit", methods=("GET", "HEAD"))
 def page(request: HttpRequest) -> HttpResponse:
     """A move before it is made. Until a file is chosen for an entry, the first that fits is."""
-    return show(request, asked(request.GET))
+    return show(request, values_of(request.GET))
 
 
 def show(
@@ -99,7 +99,7 @@ def _text(content: bytes | None) -> str:
 @post_only("edit")
 def apply(request: HttpRequest) -> HttpResponse:
     """Writes the files that the person saw, or leaves them to a reviewer."""
-    want, seen = asked(request.POST), request.POST.get("seen", "")
+    want, seen = values_of(request.POST), request.POST.get("seen", "")
     try:
         plan = plan_of(request, want)
         if "propose" in request.POST:

@@ -21,7 +21,7 @@ from memoryhub.models import Agent, LongtermEntry, Mount, Proposal, WorkingEntry
 from memoryhub.templatetags.agent_names import agent_title
 from memoryhub.templatetags.proposals import proposal_state
 
-MOST = 6  # rows of a group
+MAX_ROWS = 6  # rows of a group
 MAX_LOOKED_AT = 2000  # of the newest proposals and entries
 NUMBERED = re.compile(r"(approve|reject|review|open|proposal)\s+#?(\d{1,9})$", re.IGNORECASE)
 # Name, glyph, address, further words by which it is found.
@@ -113,7 +113,7 @@ def file_option(request: HttpRequest, path: str, typed: Typed) -> Option:
 
 
 def file_options(request: HttpRequest, typed: Typed) -> list[Option]:
-    return [file_option(request, path, typed) for path in files.find_paths(request.space, typed.text, MOST)]
+    return [file_option(request, path, typed) for path in files.find_paths(request.space, typed.text, MAX_ROWS)]
 
 
 def agent_option(request: HttpRequest, agent: Agent, typed: Typed) -> Option:
@@ -125,7 +125,7 @@ def agent_options(request: HttpRequest, typed: Typed) -> list[Option]:
     found = prompts.agents_of_space(request.space)
     for word in typed.words:
         found = found.filter(Q(name__icontains=word) | Q(slug__icontains=word))
-    return [agent_option(request, one, typed) for one in found[:MOST]]
+    return [agent_option(request, one, typed) for one in found[:MAX_ROWS]]
 
 
 def proposal_option(request: HttpRequest, one: Proposal, typed: Typed) -> Option:
@@ -149,10 +149,10 @@ def proposals_found(request: HttpRequest, typed: Typed) -> list[Proposal]:
     else:
         for word in typed.words:
             found = found.filter(Q(path__icontains=word) | Q(reason__icontains=word) | Q(agent_name__icontains=word))
-    waiting = found.filter(state=Proposal.State.PENDING).order_by("-number")[:MOST]
+    waiting = found.filter(state=Proposal.State.PENDING).order_by("-number")[:MAX_ROWS]
     first = list(waiting)
-    if len(first) < MOST:
-        first += found.exclude(state=Proposal.State.PENDING).order_by("-number")[: MOST - len(first)]
+    if len(first) < MAX_ROWS:
+        first += found.exclude(state=Proposal.State.PENDING).order_by("-number")[: MAX_ROWS - len(first)]
     return first
 
 
@@ -164,11 +164,11 @@ def memory_options(request: HttpRequest, typed: Typed) -> list[Option]:
     for word in typed.words:
         hot, cold = hot.filter(content__icontains=word), cold.filter(content__icontains=word)
     found: list[WorkingEntry | LongtermEntry] = [
-        *cold.order_by("-number")[: 4 * MOST],
-        *hot.order_by("-id")[: 4 * MOST],
+        *cold.order_by("-number")[: 4 * MAX_ROWS],
+        *hot.order_by("-id")[: 4 * MAX_ROWS],
     ]
     joined = retrieval.join_copies(found, lambda one: one.content)
-    return [entry_option(request, one.first, one.count, typed) for one in joined[:MOST]]
+    return [entry_option(request, one.first, one.count, typed) for one in joined[:MAX_ROWS]]
 
 
 def title_with(content: str, typed: Typed) -> str:
@@ -215,7 +215,7 @@ def page_options(request: HttpRequest, typed: Typed) -> list[Option]:
         for name, glyph, view, more in PAGES
         if typed.fits(str(name), str(more)) and (url := reachable(request, view))
     ]
-    return sorted(found, key=lambda option: not option.is_exact)[: MOST if typed.text else len(PAGES)]
+    return sorted(found, key=lambda option: not option.is_exact)[: MAX_ROWS if typed.text else len(PAGES)]
 
 
 def action_options(request: HttpRequest, typed: Typed) -> Iterator[Option]:
@@ -277,7 +277,7 @@ def space_options(request: HttpRequest, typed: Typed) -> list[Option]:
                typed.begins(_("switch space")) or typed.begins(one.name))
         for one in spaces.spaces_of_person(request.user)
         if one.pk != request.space.pk and typed.text and typed.fits(_("switch space"), one.name, one.slug)
-    ][:MOST]  # fmt: skip
+    ][:MAX_ROWS]  # fmt: skip
 
 
 def new_file_options(request: HttpRequest, name: str) -> Iterator[Option]:

@@ -15,7 +15,7 @@ from memoryhub.domain import accounts
 from memoryhub.errors import HubError, Invalid
 from memoryhub.requests import client_address
 from memoryhub.web.access import recently_signed_in, signed_in
-from memoryhub.web.login import PASSKEY, asked, safe_next, shown_factor, site_of, status_of, with_wait
+from memoryhub.web.login import PASSKEY, passkey_question, safe_next, shown_factor, site_of, status_of, with_wait
 from memoryhub.web.notices import done
 
 SECRET = "totp_secret"  # noqa: S105  the name under which the session keeps it
@@ -92,7 +92,7 @@ def passkey_options(request: HttpRequest) -> HttpResponse:
 def add_passkey(request: HttpRequest) -> HttpResponse:
     try:
         codes = accounts.add_passkey(
-            request.user, site_of(request), asked(request),
+            request.user, site_of(request), passkey_question(request),
             request.POST.get("credential", ""), request.POST.get("name", ""),
         )  # fmt: skip
     except HubError as error:

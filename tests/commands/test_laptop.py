@@ -203,7 +203,7 @@ def test_the_context_has_the_files_of_the_home(shown, home):
     spaces.add_member(shown.space, HUB, owner, Role.OWNER)
     actor = Actor.of_person(owner, Role.OWNER)
     mount = Mount.objects.within(shown.space).get(prefix="/shop/")
-    look = contexts.look(
+    look = contexts.read_context(
         contexts.place_in_mount(Space.objects.get(pk=shown.space.pk), actor, mount.pk, ""), "claude-code"
     )
     for text in (b"Answer in English.", b"- Cents.", b"port 8301", b"fast ones first"):

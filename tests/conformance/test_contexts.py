@@ -45,7 +45,9 @@ def laptop(tmp_path):
 def page_text(laptop, agent, folder):
     _home, space, actor = laptop
     mount = Mount.objects.within(space).get(prefix="/shop/")
-    text = contexts.look(contexts.place_in_mount(space, actor, mount.pk, folder), agent).text.decode("utf-8", "replace")
+    text = contexts.read_context(contexts.place_in_mount(space, actor, mount.pk, folder), agent).text.decode(
+        "utf-8", "replace"
+    )
     return programs.after_heading(text) if agent == "claude-code" else text
 
 

@@ -71,7 +71,7 @@ def test_the_raw_text_is_what_the_dialect_says(shop, as_role):
 
 def test_a_cause_has_fixes_with_their_price(shop, house):
     place = contexts.place_in_mount(house.space, house.owner, None, "")
-    seen = contexts.look(place, "claude-code")
+    seen = contexts.read_context(place, "claude-code")
     missed = next(one for one in seen.problems if one.code == "ignored")
     assert missed.path.endswith("/AGENTS.md") and {one.code for one in missed.fixes} == {"import", "write"}
     for fix in missed.fixes:
@@ -123,7 +123,7 @@ def elsewhere(shop, house, settings):
 
 
 def text_of_context(house, name, folder="web"):
-    return contexts.look(contexts.place_in_mount(house.space, house.owner, None, folder), name).context.text
+    return contexts.read_context(contexts.place_in_mount(house.space, house.owner, None, folder), name).context.text
 
 
 def test_of_another_nodes_directory_the_newest_revisions_are_shown(elsewhere, house, as_role):

@@ -342,7 +342,7 @@ def test_matching_many_files_by_many_rules_stays_bounded(house, monkeypatch):
     compared = []
     monkeypatch.setattr(rules, "matches", lambda *pair: compared.append(pair) or matches(*pair))
     monkeypatch.setattr(rules, "MAX_COMPARISONS", 100)
-    monkeypatch.setattr(rules, "LEAST_LOOKED_AT", 5)
+    monkeypatch.setattr(rules, "MIN_PATHS", 5)
     counts, is_cut = files.count_matched(house.space, ["/memories/*.md"] * 10)
     assert is_cut and set(counts) == {10} and len(compared) == 100
 

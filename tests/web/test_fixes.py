@@ -61,13 +61,13 @@ def test_every_fix_together_reaches_every_agent_and_none_is_made_twice(shop, hou
     found = contexts.plan_fixes(contexts.compare(place, NAMES))
     assert found.plan
     for one in found.offered:
-        seen = contexts.look(place, one.agent.name)
+        seen = contexts.read_context(place, one.agent.name)
         after = seen.read_changed(ChangedTree(place.tree, found.changes))
         said = place.tree.read(one.about).strip()
         assert said in after.text and after.text.count(said) == 1, one.key
     assert {one.about for one in found.doubled} <= {str(shop[0] / "CLAUDE.md"), str(shop[0] / "web/CLAUDE.md")}
     for name in NAMES:
-        after = contexts.look(place, name).read_changed(ChangedTree(place.tree, found.changes)).text
+        after = contexts.read_context(place, name).read_changed(ChangedTree(place.tree, found.changes)).text
         assert all(after.count(text) <= 1 for text in (b"- Web.", b"- Buttons.", b"Amounts are", b"Branches begin")), (
             name
         )

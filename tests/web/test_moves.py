@@ -194,7 +194,7 @@ def test_one_file_for_all(laptop, house, there, made):
     shared = (home / "shop" / "AGENTS.md").read_bytes().strip()
     for agent in ("claude-code", "codex", "gemini-cli", "opencode", "copilot-cli"):
         place = contexts.place_in_mount(house.space, house.owner, mount.pk, "")
-        assert shared in contexts.look(place, agent).context.text, agent
+        assert shared in contexts.read_context(place, agent).context.text, agent
 
 
 def test_what_only_one_file_says_moves_along_where_asked(laptop, house):
@@ -224,7 +224,7 @@ def test_what_codex_would_lose_with_what_brings_it_there(laptop, house, as_role)
     )
     found = contexts.Difference(
         *(
-            contexts.look(contexts.place_in_mount(house.space, house.owner, mount.pk, ""), name)
+            contexts.read_context(contexts.place_in_mount(house.space, house.owner, mount.pk, ""), name)
             for name in ("claude-code", "codex")
         )
     )

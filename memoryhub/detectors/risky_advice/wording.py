@@ -19,11 +19,11 @@ from ..costs import spend
 from ..patterns import Plain, plain
 
 WEIGHTS = Path(__file__).with_name("wording.txt")
-MOST, FEWEST = 60, 24
+MAX_WORDS, MIN_WORDS = 60, 24
 """Words of a stretch: it ends after so many, or at the end of a sentence or line once it has so few."""
 SHORTEST = 6
 """Fewer words say too little of a text that has no others."""
-_LEAST_FEATURES = 22
+_MIN_FEATURES = 22
 _NAMED = 4
 
 _WORDS = r"[^\W_]{1,40}(?:'[a-z]{1,3})?|[.!?](?=\s)|\n(?=\s*(?:\n|[-*>|#]|\d{1,3}[.)]))"
@@ -52,11 +52,11 @@ def stretches(text: str) -> list[list[str]]:
     words: list[str] = []
     for token in _tokens(text).findall(text):
         if token in _ENDS:
-            if len(words) < FEWEST:
+            if len(words) < MIN_WORDS:
                 continue
         else:
             words.append(token if token.isalpha() else _read(token))
-            if len(words) < MOST:
+            if len(words) < MAX_WORDS:
                 continue
         spend()
         found.append(words)
@@ -93,7 +93,7 @@ def features(words: Sequence[str]) -> set[str]:
 
 
 def scale(found: set[str]) -> float:
-    return 1 / math.sqrt(max(len(found), _LEAST_FEATURES))
+    return 1 / math.sqrt(max(len(found), _MIN_FEATURES))
 
 
 @cache

@@ -15,16 +15,16 @@ from functools import cache
 from memoryhub.errors import Invalid
 
 from .shapes import Block, CodingAgent, Context, Ignored, Later, Start
-from .tree import ChangedTree, DiskTree, KeptTree, Tree
+from .tree import CachedTree, ChangedTree, DiskTree, Tree
 
 __all__ = [
     "Block",
+    "CachedTree",
     "ChangedTree",
     "CodingAgent",
     "Context",
     "DiskTree",
     "Ignored",
-    "KeptTree",
     "Later",
     "Start",
     "Tree",

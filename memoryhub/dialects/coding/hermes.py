@@ -13,7 +13,7 @@ LINE = "═" * 46
 CONTEXT_LIMIT = 20_000
 LIMITS = {"MEMORY.md": (2_200, "memory_char_limit"), "USER.md": (1_375, "user_char_limit")}
 # A context file may take this share of the model's window, at four characters for a token, where it is more than the limit.
-WINDOW, SHARE, MOST = 256_000, 4 * 0.06, 500_000
+WINDOW, SHARE, MAX_WINDOW = 256_000, 4 * 0.06, 500_000
 TITLES = {"MEMORY.md": "MEMORY (your personal notes)", "USER.md": "USER PROFILE (who the user is)"}
 HEADING = "# Project Context\n\nThe following project context files have been loaded and should be followed:\n\n"
 OWN = (".hermes.md", "HERMES.md")
@@ -53,7 +53,7 @@ def _context_limit(start: Start, home: str) -> int:
     if chosen := _setting(start, home, "context_file_max_chars"):
         return chosen
     window = _setting(start, home, "context_length") or WINDOW
-    return max(CONTEXT_LIMIT, min(int(window * SHARE), MOST))
+    return max(CONTEXT_LIMIT, min(int(window * SHARE), MAX_WINDOW))
 
 
 def _text_at(start: Start, path: str) -> str | None:

@@ -121,17 +121,17 @@ class ChangedTree:
 
 
 @dataclass(frozen=True)
-class KeptTree:
+class CachedTree:
     """A tree of which everything is read once: for one look at many folders, during which files do not change."""
 
     below: Tree
-    _kept: dict[tuple[str, str], Any] = field(default_factory=dict)
+    _cache: dict[tuple[str, str], Any] = field(default_factory=dict)
 
     def _once(self, ask: str, path: str) -> Any:
         key = (ask, path)
-        if key not in self._kept:
-            self._kept[key] = getattr(self.below, ask)(path)
-        return self._kept[key]
+        if key not in self._cache:
+            self._cache[key] = getattr(self.below, ask)(path)
+        return self._cache[key]
 
     def kind(self, path: str) -> str:
         return self._once("kind", path)

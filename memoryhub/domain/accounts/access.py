@@ -6,7 +6,7 @@ from memoryhub.errors import Forbidden
 from memoryhub.models import Actor, Role
 
 # The least role for each kind of action. Agents have no role: their tokens carry scopes instead, and none of those decides.
-LEAST_ROLE = {
+REQUIRED_ROLE = {
     "read": Role.VIEWER,
     "edit": Role.EDITOR,
     "decide": Role.REVIEWER,
@@ -25,7 +25,7 @@ WHO_MAY = {
 
 def may(role: str, action: str) -> bool:
     """Whether somebody in this role may do this kind of thing."""
-    return RANK.get(role, -1) >= RANK[LEAST_ROLE[action]]
+    return RANK.get(role, -1) >= RANK[REQUIRED_ROLE[action]]
 
 
 def role_rank(role: str) -> int:

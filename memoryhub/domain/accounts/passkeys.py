@@ -21,7 +21,7 @@ from memoryhub.domain.accounts.second_factor import PASSKEY, first_recovery_code
 from memoryhub.errors import Conflict, Invalid, NotFound, Unauthenticated
 from memoryhub.models import Person
 
-MOST_PASSKEYS = 20
+MAX_PASSKEYS = 20
 REFUSED = "This passkey was not accepted. Try again, or use another way to sign in."
 
 
@@ -82,8 +82,8 @@ def add_passkey(person: Person, site: Site, state: State, answer: str, name: str
     """Enrols the passkey that the browser made. Returns new recovery codes where the person had none."""
     lock(person)
     mine = Authenticator.objects.filter(user_id=person.pk, type=PASSKEY)
-    if mine.count() >= MOST_PASSKEYS:
-        raise Conflict(f"{MOST_PASSKEYS} passkeys are enough. Remove one first.", code="too_many_passkeys")
+    if mine.count() >= MAX_PASSKEYS:
+        raise Conflict(f"{MAX_PASSKEYS} passkeys are enough. Remove one first.", code="too_many_passkeys")
     credential = parsed(answer)
     made = checked(lambda: site.server().register_complete(state, credential))
     if made.credential_data.credential_id != checked(lambda: websafe_decode(credential["id"])):

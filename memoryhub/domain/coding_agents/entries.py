@@ -48,7 +48,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Format:
-    """How an agent writes a memory file: its shape, whose it is, and the limits of the program."""
+    """The format of a memory file that an agent writes: its shape, the agent, and the limits of the program."""
 
     agent: str
     shape: str

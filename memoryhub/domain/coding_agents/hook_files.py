@@ -14,7 +14,7 @@ from memoryhub.errors import Conflict, Invalid, Unavailable
 from memoryhub.text.unified import unified_bytes
 
 MAX_SETTINGS = 4 << 20
-KEPT = ".before-memoryhub"  # the end of the name under which the file before is kept
+BACKUP_ENDING = ".before-memoryhub"  # the end of the name under which the file before is kept
 
 
 @dataclass(frozen=True)
@@ -91,14 +91,16 @@ def kept_files(path: str) -> list[str]:
     """The files under which earlier states of a settings file are kept, newest first."""
     folder, name = os.path.split(path)
     try:
-        found = [one for one in os.listdir(folder) if re.fullmatch(re.escape(name + KEPT) + r"(-\d{1,6})?", one)]
+        found = [
+            one for one in os.listdir(folder) if re.fullmatch(re.escape(name + BACKUP_ENDING) + r"(-\d{1,6})?", one)
+        ]
     except OSError:
         return []
     return [os.path.join(folder, one) for one in sorted(found, key=_count, reverse=True)]
 
 
 def _count(name: str) -> int:
-    number = name.rpartition(KEPT)[2].lstrip("-")
+    number = name.rpartition(BACKUP_ENDING)[2].lstrip("-")
     return int(number) if number else 1
 
 
@@ -110,7 +112,7 @@ def make_change(change: SettingsChange) -> str:
     if read_settings(change.path) != change.before:
         raise Conflict(f"{change.path} changed meanwhile. Look at it again.", code="changed_since_seen")
     try:
-        kept = "" if change.restores or change.after is None else _keep(change)
+        kept = "" if change.restores or change.after is None else _back_up(change)
         if change.after is None:
             os.unlink(real)
             return ""
@@ -131,7 +133,7 @@ def make_change(change: SettingsChange) -> str:
     return kept
 
 
-def _keep(change: SettingsChange) -> str:
+def _back_up(change: SettingsChange) -> str:
     """Keeps the file as it is under a name of its own; the same content is kept once."""
     if change.before is None:
         return ""
@@ -139,7 +141,7 @@ def _keep(change: SettingsChange) -> str:
     for one in kept:
         if read_settings(one) == change.before:
             return one
-    path = change.path + KEPT + (f"-{_count(kept[0]) + 1}" if kept else "")
+    path = change.path + BACKUP_ENDING + (f"-{_count(kept[0]) + 1}" if kept else "")
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(change.before)

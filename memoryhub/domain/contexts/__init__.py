@@ -1,5 +1,6 @@
 """What coding agents see in the mounted directories of a space, for people who may see the mount, and what they change of it."""
 
+from memoryhub.domain.contexts.agent_context import SHOWN_FIRST, AgentContext, Compared, Problem, compare, read_context
 from memoryhub.domain.contexts.checks import check
 from memoryhub.domain.contexts.difference import Difference, Missed
 from memoryhub.domain.contexts.fix_plans import FixPlan, OfferedFix, plan_fixes
@@ -7,7 +8,6 @@ from memoryhub.domain.contexts.fixing import FixReview, apply_fix, can_make, rev
 from memoryhub.domain.contexts.home import home_for, set_home
 from memoryhub.domain.contexts.laptop import SLUG as LAPTOP
 from memoryhub.domain.contexts.laptop import Offer, find_laptop, show_chosen, show_laptop
-from memoryhub.domain.contexts.look import SHOWN_FIRST, Compared, Problem, Seen, compare, look
 from memoryhub.domain.contexts.moving import (
     Plan,
     apply_plan,
@@ -35,6 +35,7 @@ from memoryhub.domain.contexts.space_readers import (
 __all__ = [
     "LAPTOP",
     "SHOWN_FIRST",
+    "AgentContext",
     "Compared",
     "Difference",
     "FixPlan",
@@ -48,7 +49,6 @@ __all__ = [
     "Plan",
     "Problem",
     "Reader",
-    "Seen",
     "SourceReaders",
     "add_readers",
     "apply_fix",
@@ -60,7 +60,6 @@ __all__ = [
     "find_entries",
     "find_laptop",
     "home_for",
-    "look",
     "moments_of",
     "mount_readers",
     "mounts_of_this_disk",
@@ -73,6 +72,7 @@ __all__ = [
     "plan_one_file",
     "propose_fix",
     "propose_plan",
+    "read_context",
     "read_paths",
     "review_fix",
     "set_home",

@@ -8,7 +8,7 @@ from functools import cached_property
 from memoryhub.dialects import tokens_of_bytes
 from memoryhub.domain import coding_agents
 from memoryhub.domain.coding_agents import Fix
-from memoryhub.domain.contexts.look import MAX_TRIED, Seen
+from memoryhub.domain.contexts.agent_context import MAX_TRIED, AgentContext
 
 NOT_LOOKED_FOR = "{agent} does not look for this file"
 
@@ -28,8 +28,8 @@ class Missed:
 class Difference:
     """Two contexts; the texts of files count, not the words around them."""
 
-    left: Seen
-    right: Seen
+    left: AgentContext
+    right: AgentContext
 
     @cached_property
     def lost(self) -> list[Missed]:
@@ -52,7 +52,7 @@ class Difference:
         return self.left.context.text == self.right.context.text
 
 
-def _missed(has: Seen, lacks: Seen, *, with_fixes: bool = False) -> list[Missed]:
+def _missed(has: AgentContext, lacks: AgentContext, *, with_fixes: bool = False) -> list[Missed]:
     ignored = {one.path: one.why for one in reversed(lacks.context.ignored)}
     cuts = {one.path: one.cut_at for one in lacks.context.blocks if one.cut_at}
     later = {one.path: one.trigger for one in lacks.context.later}

@@ -9,8 +9,8 @@ from memoryhub.dialects import coding, tokens_of_bytes
 from memoryhub.dialects.coding import ChangedTree, Context
 from memoryhub.domain import coding_agents
 from memoryhub.domain.coding_agents import Fix
+from memoryhub.domain.contexts.agent_context import MAX_TRIED, AgentContext, Compared
 from memoryhub.domain.contexts.fixing import can_make
-from memoryhub.domain.contexts.look import MAX_TRIED, Compared, Seen
 from memoryhub.domain.contexts.moving import Plan
 from memoryhub.domain.contexts.places import Place
 
@@ -33,7 +33,7 @@ class OfferedFix:
     solved: bool = False
 
     @classmethod
-    def of(cls, seen: Seen, about: str, why: str, context: Context) -> OfferedFix:
+    def of(cls, seen: AgentContext, about: str, why: str, context: Context) -> OfferedFix:
         return cls(seen.agent, about, why, tokens_of_bytes(len(context.text)))
 
     def made_by(self, fix: Fix) -> OfferedFix:
@@ -62,7 +62,7 @@ class FixPlan:
         )
 
 
-def missed_files(compared: Compared) -> Iterator[tuple[Seen, str, str]]:
+def missed_files(compared: Compared) -> Iterator[tuple[AgentContext, str, str]]:
     """The files that agents of a comparison pass over though they look for them, with the cause; the first ones."""
     tried = 0
     for seen in compared.seen.values():
@@ -91,7 +91,7 @@ def plan_fixes(compared: Compared, chosen: Collection[str] | None = None) -> Fix
 def _offer(
     found: FixPlan,
     compared: Compared,
-    seen: Seen,
+    seen: AgentContext,
     row: OfferedFix,
     fixes: Sequence[Fix],
     chosen: Collection[str] | None,
@@ -120,7 +120,7 @@ def _doubles(compared: Compared, found: FixPlan, path: str, fix: Fix) -> bool:
     return any(seen.read_changed(tree).text.count(text) > 1 for seen in compared.seen.values())
 
 
-def _fixes(seen: Seen, path: str, context: Context, tree: ChangedTree) -> Sequence[Fix]:
+def _fixes(seen: AgentContext, path: str, context: Context, tree: ChangedTree) -> Sequence[Fix]:
     place = seen.place
     found = coding_agents.fixes_for_ignored(
         seen.agent.name, path, context, tree, place.directory, place.home, seen.read_changed
@@ -134,7 +134,7 @@ def _reaches(context: Context, path: str, tree: ChangedTree) -> bool:
     return path in loaded or (bool(text) and text in context.text)
 
 
-def _note_solved(found: FixPlan, seen: Seen, path: str, why: str, context: Context) -> None:
+def _note_solved(found: FixPlan, seen: AgentContext, path: str, why: str, context: Context) -> None:
     """A fix for an agent brought the file to another one too."""
     fix = next((one.fix for one in found.offered if one.is_chosen and one.about == path), None)
     if fix is not None:

@@ -12,7 +12,7 @@ from memoryhub.dialects.coding import ChangedTree, Context
 from memoryhub.domain import files
 from memoryhub.domain.accounts import require
 from memoryhub.domain.coding_agents import Fix
-from memoryhub.domain.contexts.look import Seen, look
+from memoryhub.domain.contexts.agent_context import AgentContext, read_context
 from memoryhub.domain.contexts.places import Place
 from memoryhub.errors import Conflict, NotFound
 from memoryhub.models import Actor, Space
@@ -37,7 +37,7 @@ class FixReview:
     """A fix as a person looks at it before it is made."""
 
     place: Place
-    seen: Seen
+    seen: AgentContext
     fix: Fix
 
     @property
@@ -84,7 +84,7 @@ def effects_of(place: Place, changes: Mapping[str, bytes | None]) -> list[Effect
     tree = ChangedTree(place.tree, changes)
     found = []
     for agent in coding.agents().values():
-        seen = look(place, agent.name)
+        seen = read_context(place, agent.name)
         found.append(_effect(place, agent, seen.context, seen.read_changed(tree)))
     return found
 
@@ -107,7 +107,7 @@ def _loaded(context: Context) -> set[str]:
 
 def review_fix(place: Place, agent: str, about: str, code: str) -> FixReview:
     """A fix that the context of this agent offers now for the file of this virtual path; refused where it offers none."""
-    seen = look(place, agent)
+    seen = read_context(place, agent)
     offered = [fix for one in seen.problems if place.tree.file_path(one.path) == about for fix in one.fixes]
     shown = place.tree.shown_path(about)
     for fix in offered or (seen.fixes_for(shown) if shown and place.tree.file_path(shown) else ()):

@@ -12,7 +12,7 @@ from memoryhub.domain.demo.start import Cast
 from memoryhub.models import LongtermEntry
 
 # Minutes ago, agent, session, node, kind, what it said.
-SAID = [
+LOGGED = [
     (1420, "counter", "c-87990", "answer", "agent", "Invoice 20877 was paid twice; one refund is on its way."),
     (1395, "forge", "t-1144", "agent", "agent", "The sandbox gateway answers 503 between 02:00 and 02:10."),
     (1040, "counter", "c-88044", "answer", "agent", "Bank transfer refunds show after 2 days, seen 6 times this week."),
@@ -52,7 +52,7 @@ REFUNDS = (
     "for an open trace first."
 )
 # Days ago, by whom, session, days until the next check (negative: due), text.
-KEPT = [
+PROMOTED = [
     (150, "ops", "", 30, "Migrations over 2 minutes are announced in #ship before they run."),
     (140, "ops", "c-79120", -2, "The refund window is 14 days from delivery."),
     (120, "rk", "c-80111", 90, REFUNDS),
@@ -88,7 +88,7 @@ def make(cast: Cast) -> None:
 
 def log_the_day(cast: Cast) -> dict[str, int]:
     now, ids = timezone.now(), {}
-    for minutes, who, session, node, kind, text in SAID:
+    for minutes, who, session, node, kind, text in LOGGED:
         logged = quarantine.log(
             cast.space, getattr(cast, who), content=text, session_id=session, node_id=node, node_kind=kind,
             scope=working.AGENT if node == "note" else working.GROUP, at=now - timedelta(minutes=minutes),
@@ -107,7 +107,7 @@ def decide(cast: Cast, ids: dict[str, int]) -> None:
 
 def keep(cast: Cast, ids: dict[str, int]) -> None:
     today, now = timezone.localdate(), timezone.now()
-    for days, who, session, until, text in KEPT:
+    for days, who, session, until, text in PROMOTED:
         choices: dict[str, Any] = {"review_by": today + timedelta(days=until)}
         choices["reason"] = "asked again and again" if session.startswith("c-") else ""
         if record := ids.get(f"{session}answer"):  # still in quarantine: a digest of it

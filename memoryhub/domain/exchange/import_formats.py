@@ -16,7 +16,7 @@ from memoryhub.errors import Invalid
 
 Folder = dict[str, bytes]  # name below the folder, with slashes -> bytes
 LARGEST = 1024 * 1024
-MOST = 50_000
+MAX_ITEMS = 50_000
 STEPS = 3_000  # of ten thousand instructions each, for a database that is read
 JUNK = ("__MACOSX/", ".git/", ".DS_Store")
 
@@ -46,8 +46,8 @@ def read_import(kind: str, folder: Folder) -> list[Item]:
     items = IMPORT_FORMATS[kind].read(kept)
     if not items:
         raise Invalid(f"Nothing to import was found. Expected: {IMPORT_FORMATS[kind].says}", code="nothing_found")
-    if len(items) > MOST:
-        raise Invalid(f"These are {len(items):,} items; {MOST:,} go into one import.", code="too_many")
+    if len(items) > MAX_ITEMS:
+        raise Invalid(f"These are {len(items):,} items; {MAX_ITEMS:,} go into one import.", code="too_many")
     return items
 
 

@@ -130,7 +130,7 @@ def judge(space: Space, item: Item, target: str) -> Line:
     """What would become of it, without changing anything."""
     try:
         check(item)
-        name, here = standing(space, item, target)
+        name, here = current_content(space, item, target)
     except HubError as refused:
         return Line(item.kind, item.name, REFUSED, refused.message)
     count = item.details.get(MARKED, 0)
@@ -157,8 +157,8 @@ def run_import(space: Space, actor: Actor, item: Item, target: str, *, overwrite
     return found
 
 
-def standing(space: Space, item: Item, target: str) -> tuple[str, bytes | None]:
-    """What it is called here, and what stands there now."""
+def current_content(space: Space, item: Item, target: str) -> tuple[str, bytes | None]:
+    """The path or name of an item in this space, and the content that is there now."""
     if item.kind == "entry":
         here = entries_of(space, item)
         return item.name, here[0].content.encode() if here else None
@@ -173,7 +173,7 @@ def standing(space: Space, item: Item, target: str) -> tuple[str, bytes | None]:
 
 
 def check(item: Item) -> None:
-    """What cannot be kept, whoever says so."""
+    """Refuses an item that may not be stored, whoever imports it."""
     if "refused" in item.details:
         raise Invalid(item.details["refused"], code="secret_found")
     if item.kind == "entry":

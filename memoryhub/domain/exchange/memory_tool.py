@@ -13,20 +13,20 @@ from memoryhub.models import Actor, Proposal, Space
 from memoryhub.text.lines import text_of
 
 ROOT = "/memories"
-MOST_LINES = 999_999
+MAX_LINES = 999_999
 AROUND = 2  # lines shown around a change
 
 
 @dataclass(frozen=True)
-class Said:
-    """What the model reads, and whether it is told as an error."""
+class ToolAnswer:
+    """What the model reads, and whether it is an error."""
 
     text: str
     is_error: bool = False
     proposal: Proposal | None = None
 
 
-class Told(Exception):
+class ToolError(Exception):
     """A sentence for the model instead of what it asked for."""
 
 
@@ -38,7 +38,7 @@ def run_memory_tool(
     thread_id: str = "",
     tool_call_id: str = "",
     may_read: bool = True,
-) -> Said:
+) -> ToolAnswer:
     """Carries out one command; refusals that a model can act on come back as text. Who may not read gets no text shown."""
     name = command.get("command")
     if not isinstance(name, str) or name not in MEMORY_TOOL_COMMANDS:
@@ -46,19 +46,19 @@ def run_memory_tool(
             f"There is no command {str(name)[:60]!r}. There is: {', '.join(MEMORY_TOOL_COMMANDS)}.",
             code="unknown_command",
         )
-    desk = Desk(space, actor, thread_id, tool_call_id, may_read)
+    call = Call(space, actor, thread_id, tool_call_id, may_read)
     try:
-        return MEMORY_TOOL_COMMANDS[name](desk, command)
-    except Told as told:
-        return Said(str(told), is_error=True)
+        return MEMORY_TOOL_COMMANDS[name](call, command)
+    except ToolError as error:
+        return ToolAnswer(str(error), is_error=True)
     except HubError as refused:
         if refused.status >= 500 or refused.status in (401, 413):
             raise
-        return Said(refused.message, is_error=True)
+        return ToolAnswer(refused.message, is_error=True)
 
 
 @dataclass(frozen=True)
-class Desk:
+class Call:
     """Who asks, where."""
 
     space: Space
@@ -73,10 +73,12 @@ class Desk:
             found = self.waiting(path.rstrip("/"))
         if found is not None:
             return found
-        raise Told(f"The path {path} is not a file." if self.is_folder(path.rstrip("/")) else missing.format(path=path))
+        raise ToolError(
+            f"The path {path} is not a file." if self.is_folder(path.rstrip("/")) else missing.format(path=path)
+        )
 
     def waiting(self, path: str) -> str | None:
-        """The text of a file that is no more than asked for, by the agent itself."""
+        """The text that the agent's own pending proposal gives a file; None without one."""
         if self.actor.agent is None:
             return None
         found = proposals.waiting_text(self.space, self.actor.agent, path, self.thread_id)
@@ -100,20 +102,23 @@ class Desk:
     def below(self, path: str) -> list[str]:
         return sorted(entry.path for entry in files.walk(self.space, path + "/", thread_id=self.thread_id))
 
-    def submit(self, done: str, **wish: Any) -> Said:
+    def submit(self, done: str, **change: Any) -> ToolAnswer:
         """Through the gate: the text for a change that was made, or for one that waits."""
-        asked = ChangeRequest(**wish, thread_id=self.thread_id, tool_call_id=self.tool_call_id)
+        asked = ChangeRequest(**change, thread_id=self.thread_id, tool_call_id=self.tool_call_id)
         answer = files.submit(self.space, self.actor, asked)
-        return pending(answer.proposal) if isinstance(answer, Pending) else Said(done)
+        return pending(answer.proposal) if isinstance(answer, Pending) else ToolAnswer(done)
 
-    def submit_folder(self, done: str, what: str, wishes: list[dict[str, Any]]) -> Said:
+    def submit_folder(self, done: str, what: str, changes: list[dict[str, Any]]) -> ToolAnswer:
         """Submits a change of every file of a folder, all or none; the reason of each names the folder's change."""
-        many = len(wishes)
+        many = len(changes)
         asked = [
             ChangeRequest(
-                **wish, thread_id=self.thread_id, tool_call_id=self.tool_call_id, reason=f"{what} (file {n} of {many})"
+                **change,
+                thread_id=self.thread_id,
+                tool_call_id=self.tool_call_id,
+                reason=f"{what} (file {n} of {many})",
             )
-            for n, wish in enumerate(wishes, 1)
+            for n, change in enumerate(changes, 1)
         ]
         try:
             answers = files.submit_all(self.space, self.actor, asked)
@@ -126,7 +131,7 @@ class Desk:
         return together(done, answers)
 
 
-def pending(proposal: Proposal) -> Said:
+def pending(proposal: Proposal) -> ToolAnswer:
     below = proposal.stacked_on
     stacked = f" It builds on your proposal {below} and is decided after that one." if below else ""
     text = (
@@ -135,24 +140,24 @@ def pending(proposal: Proposal) -> Said:
         f"elsewhere, carry on with the task. Sending the same change again leads to the same proposal {proposal.number}."
         f"{stacked}"
     )
-    return Said(text, proposal=proposal)
+    return ToolAnswer(text, proposal=proposal)
 
 
 # The commands
 
 
-def view(desk: Desk, command: dict[str, Any]) -> Said:
+def view(call: Call, command: dict[str, Any]) -> ToolAnswer:
     path, named = place(command, "path"), command["path"]
-    content = desk.found(path)
+    content = call.found(path)
     if content is None:
-        if desk.is_folder(path):
-            return Said(listing(desk, path, named))
-        raise Told(f"The path {named} does not exist. Please provide a valid path.")
+        if call.is_folder(path):
+            return ToolAnswer(listing(call, path, named))
+        raise ToolError(f"The path {named} does not exist. Please provide a valid path.")
     lines = content.split("\n")
-    if len(lines) > MOST_LINES:
-        raise Told(f"File {named} exceeds maximum line limit of 999,999 lines.")
+    if len(lines) > MAX_LINES:
+        raise ToolError(f"File {named} exceeds maximum line limit of 999,999 lines.")
     first, last = view_range(command, len(lines))
-    return Said(f"Here's the content of {named} with line numbers:\n" + numbered(lines, first, last))
+    return ToolAnswer(f"Here's the content of {named} with line numbers:\n" + numbered(lines, first, last))
 
 
 def view_range(command: dict[str, Any], length: int) -> tuple[int, int]:
@@ -161,7 +166,9 @@ def view_range(command: dict[str, Any], length: int) -> tuple[int, int]:
     if not wanted:
         return 1, length
     if not isinstance(wanted, list) or len(wanted) != 2 or not all(type(line) is int for line in wanted):
-        raise Told("`view_range` is a list of two line numbers, such as [1, 20]; -1 as the second means to the end.")
+        raise ToolError(
+            "`view_range` is a list of two line numbers, such as [1, 20]; -1 as the second means to the end."
+        )
     return max(1, wanted[0]), length if wanted[1] == -1 else min(wanted[1], length)
 
 
@@ -169,17 +176,17 @@ def numbered(lines: list[str], first: int, last: int) -> str:
     return "\n".join(f"{number:>6}\t{lines[number - 1]}" for number in range(first, last + 1))
 
 
-def listing(desk: Desk, path: str, named: str) -> str:
-    rows = [f"{size(sum(entry.size for entry in files.walk(desk.space, path + '/')))}\t{path}"]
-    rows += listed(desk, path, 2)
+def listing(call: Call, path: str, named: str) -> str:
+    rows = [f"{size(sum(entry.size for entry in files.walk(call.space, path + '/')))}\t{path}"]
+    rows += listed(call, path, 2)
     head = f"Here're the files and directories up to 2 levels deep in {named}, excluding hidden items:"
     return "\n".join([head, *rows])
 
 
-def listed(desk: Desk, path: str, depth: int) -> list[str]:
+def listed(call: Call, path: str, depth: int) -> list[str]:
     """The names of a folder in their order, each folder followed by what it holds."""
     rows = []
-    found = files.list_entries(desk.space, path + "/", thread_id=desk.thread_id)
+    found = files.list_entries(call.space, path + "/", thread_id=call.thread_id)
     for entry in sorted(found, key=lambda entry: entry.name):
         if entry.name.startswith("."):
             continue
@@ -187,9 +194,9 @@ def listed(desk: Desk, path: str, depth: int) -> list[str]:
             rows.append(f"{size(entry.size)}\t{entry.path}")
             continue
         inside = entry.path.rstrip("/")
-        rows.append(f"{size(sum(file.size for file in files.walk(desk.space, entry.path)))}\t{inside}/")
+        rows.append(f"{size(sum(file.size for file in files.walk(call.space, entry.path)))}\t{inside}/")
         if depth > 1:
-            rows += listed(desk, inside, depth - 1)
+            rows += listed(call, inside, depth - 1)
     return rows
 
 
@@ -202,39 +209,39 @@ def size(number: int) -> str:
     return f"{amount:.0f}{units[0]}" if amount == int(amount) else f"{amount:.1f}{units[0]}"
 
 
-def create(desk: Desk, command: dict[str, Any]) -> Said:
+def create(call: Call, command: dict[str, Any]) -> ToolAnswer:
     path, text = place(command, "path"), word(command, "file_text")
     if command["path"].endswith("/"):
-        raise Told(no_name(command["path"]))
-    if desk.exists(path):
-        raise Told(f"File {path} already exists")
+        raise ToolError(no_name(command["path"]))
+    if call.exists(path):
+        raise ToolError(f"File {path} already exists")
     done = f"File created successfully at: {path}"
-    return desk.submit(done, kind="write", path=path, content=files.text_as_bytes(text), must_be_new=True)
+    return call.submit(done, kind="write", path=path, content=files.text_as_bytes(text), must_be_new=True)
 
 
 def no_name(path: str) -> str:
     return f"The path {path} ends in a slash, which names a folder. Name a file, such as {path.rstrip('/')}/notes.md."
 
 
-def str_replace(desk: Desk, command: dict[str, Any]) -> Said:
+def str_replace(call: Call, command: dict[str, Any]) -> ToolAnswer:
     path, old, new = place(command, "path"), word(command, "old_str"), word(command, "new_str", "")
-    before = desk.text(command["path"], "The path {path} does not exist. Please provide a valid path.")
+    before = call.text(command["path"], "The path {path} does not exist. Please provide a valid path.")
     found = places_of(before, old)
     if len(found) > 1:
         lines = ", ".join(str(before.count("\n", 0, spot) + 1) for spot in found)
-        raise Told(
+        raise ToolError(
             f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {lines}. "
             "Please ensure it is unique"
         )
     done = "The memory file has been edited."
-    if found and desk.may_read:
+    if found and call.may_read:
         done = snippet(before.replace(old, new), before.count("\n", 0, found[0]))
     try:
-        return desk.submit(done, kind="edit", path=path, old=old, new=new)
+        return call.submit(done, kind="edit", path=path, old=old, new=new)
     except HubError as refused:  # the published text may lack what the agent's own pending proposal has
         if refused.code != "string_not_found":
             raise
-        raise Told(
+        raise ToolError(
             f"No replacement was performed, old_str `{old}` did not appear verbatim in {command['path']}."
         ) from None
 
@@ -254,57 +261,57 @@ def snippet(text: str, line: int) -> str:
     return f"The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{shown}"
 
 
-def insert(desk: Desk, command: dict[str, Any]) -> Said:
+def insert(call: Call, command: dict[str, Any]) -> ToolAnswer:
     path, text, line = place(command, "path"), word(command, "insert_text"), command.get("insert_line")
     if type(line) is not int:
-        raise Told("`insert_line` is a line number; 0 is the beginning.")
-    before = desk.text(command["path"], "The path {path} does not exist. Please provide a valid path.")
+        raise ToolError("`insert_line` is a line number; 0 is the beginning.")
+    before = call.text(command["path"], "The path {path} does not exist. Please provide a valid path.")
     length = before.removesuffix("\n").count("\n") + 1 if before else 0
     if not 0 <= line <= length:
-        raise Told(f"Invalid `insert_line` parameter: {line}. It should be within the range [0, {length}].")
+        raise ToolError(f"Invalid `insert_line` parameter: {line}. It should be within the range [0, {length}].")
     done = f"The file {command['path']} has been edited."
-    return desk.submit(done, kind="insert", path=path, line=line, text=text.rstrip("\n") + "\n")
+    return call.submit(done, kind="insert", path=path, line=line, text=text.rstrip("\n") + "\n")
 
 
-def delete(desk: Desk, command: dict[str, Any]) -> Said:
+def delete(call: Call, command: dict[str, Any]) -> ToolAnswer:
     path = place(command, "path")
     if path == ROOT:
-        raise Told(f"Cannot delete the {ROOT} directory itself")
+        raise ToolError(f"Cannot delete the {ROOT} directory itself")
     done = f"Successfully deleted {command['path']}"
-    if files.exists(desk.space, path, thread_id=desk.thread_id):
-        return desk.submit(done, kind="delete", path=path)
-    inside = desk.below(path)
+    if files.exists(call.space, path, thread_id=call.thread_id):
+        return call.submit(done, kind="delete", path=path)
+    inside = call.below(path)
     if not inside:
-        raise Told(f"The path {command['path']} does not exist")
-    return desk.submit_folder(done, f"Delete the folder {path}", [{"kind": "delete", "path": one} for one in inside])
+        raise ToolError(f"The path {command['path']} does not exist")
+    return call.submit_folder(done, f"Delete the folder {path}", [{"kind": "delete", "path": one} for one in inside])
 
 
-def rename(desk: Desk, command: dict[str, Any]) -> Said:
+def rename(call: Call, command: dict[str, Any]) -> ToolAnswer:
     old, new = place(command, "old_path"), place(command, "new_path")
     if old == ROOT:
-        raise Told(f"Cannot rename the {ROOT} directory itself")
-    if desk.exists(new):
-        raise Told(f"The destination {command['new_path']} already exists")
+        raise ToolError(f"Cannot rename the {ROOT} directory itself")
+    if call.exists(new):
+        raise ToolError(f"The destination {command['new_path']} already exists")
     done = f"Successfully renamed {command['old_path']} to {command['new_path']}"
-    if files.exists(desk.space, old, thread_id=desk.thread_id):
+    if files.exists(call.space, old, thread_id=call.thread_id):
         if command["new_path"].endswith("/"):
-            raise Told(no_name(command["new_path"]))
-        return desk.submit(done, kind="move", path=old, to=new)
-    inside = desk.below(old)
+            raise ToolError(no_name(command["new_path"]))
+        return call.submit(done, kind="move", path=old, to=new)
+    inside = call.below(old)
     if not inside:
-        raise Told(f"The path {command['old_path']} does not exist")
+        raise ToolError(f"The path {command['old_path']} does not exist")
     moves = [{"kind": "move", "path": one, "to": new + one[len(old) :]} for one in inside]
-    return desk.submit_folder(done, f"Rename the folder {old} to {new}", moves)
+    return call.submit_folder(done, f"Rename the folder {old} to {new}", moves)
 
 
-def together(done: str, answers: Sequence[Applied | Pending]) -> Said:
+def together(done: str, answers: Sequence[Applied | Pending]) -> ToolAnswer:
     """One answer for a folder: that it is done, else what waits, and how much does not."""
     waiting = [pending(one.proposal) for one in answers if isinstance(one, Pending)]
     if not waiting:
-        return Said(done)
+        return ToolAnswer(done)
     at_once = len(answers) - len(waiting)
     some = [f"{at_once} of {len(answers)} files were changed at once; the others wait for a person."] if at_once else []
-    return Said("\n".join([*some, *(one.text for one in waiting)]), proposal=waiting[0].proposal)
+    return ToolAnswer("\n".join([*some, *(one.text for one in waiting)]), proposal=waiting[0].proposal)
 
 
 # Arguments
@@ -314,21 +321,21 @@ def place(command: dict[str, Any], key: str) -> str:
     """A path at or below /memories, without a slash at its end."""
     path = word(command, key)
     if path != ROOT and not path.startswith(f"{ROOT}/"):
-        raise Told(f"Path must start with {ROOT}, got: {path}")
+        raise ToolError(f"Path must start with {ROOT}, got: {path}")
     if any(part in (".", "..") for part in path.split("/")):
-        raise Told(f"Path {path} would escape {ROOT} directory")
+        raise ToolError(f"Path {path} would escape {ROOT} directory")
     return path.rstrip("/")
 
 
 def word(command: dict[str, Any], key: str, default: str | None = None) -> str:
     value = command.get(key, default)
     if not isinstance(value, str):
-        raise Told(f"The command needs `{key}` as text.")
+        raise ToolError(f"The command needs `{key}` as text.")
     return value
 
 
 MEMORY_TOOL_READS = ("view",)  # every other command writes
-MEMORY_TOOL_COMMANDS: dict[str, Callable[[Desk, dict[str, Any]], Said]] = {
+MEMORY_TOOL_COMMANDS: dict[str, Callable[[Call, dict[str, Any]], ToolAnswer]] = {
     "view": view,
     "create": create,
     "str_replace": str_replace,

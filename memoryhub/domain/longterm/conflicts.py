@@ -86,7 +86,7 @@ def detect_job(job: Job, progress: jobs.Progress) -> dict[str, Any]:
 
 
 def detect(space: Space, entry: LongtermEntry) -> int:
-    """Writes down whom an entry resembles, under the space's lock; what stands there already, and may be settled, stays."""
+    """Stores which entries an entry resembles, under the space's lock; pairs that are stored already, decided or not, stay."""
     embedder = retrieval.serving_embedder(space)
     found: dict[int, float] = {}
     for (vector,) in statements.rows(VECTORS, [space.pk, entry.pk, embedder.embedded_by, MAX_CHUNKS], binary=True):
@@ -180,7 +180,7 @@ def settled_pairs(space: Space) -> dict[int, list[EntryPair]]:
 
 
 def import_pair(pair: EntryPair, entry: LongtermEntry, other: LongtermEntry | None) -> None:
-    """A verdict from elsewhere, so that nobody is asked again; without its other entry it says nothing."""
+    """Stores the verdict of an import, so that nobody is asked again; nothing without its other entry."""
     if other is not None:
         pair.older_id, pair.newer_id = sorted((entry.pk, other.pk))
         EntryPair.objects.bulk_create([pair], ignore_conflicts=True)

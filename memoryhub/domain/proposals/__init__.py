@@ -28,7 +28,7 @@ from memoryhub.domain.proposals.from_disk import (
     problem_on_disk,
     propose_before_write,
     renew_write,
-    standing_of,
+    time_on_disk,
     writes_waiting,
 )
 from memoryhub.domain.proposals.inbox import counts, filtered, inbox
@@ -85,7 +85,7 @@ __all__ = [
     "report_template",
     "result",
     "review",
-    "standing_of",
+    "time_on_disk",
     "undo",
     "undo_many",
     "waiting_text",

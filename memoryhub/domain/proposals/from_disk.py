@@ -26,7 +26,7 @@ from memoryhub.text import protected
 State = Proposal.State
 REASONS = {"made": "Created on disk", "changed": "Changed on disk", "deleted": "Deleted on disk"}
 SAYS = {"made": "created", "changed": "changed", "deleted": "deleted"}
-MOST_AN_HOUR = 20  # proposals for one file: a program that writes all the time would fill the inbox
+MAX_AN_HOUR = 20  # proposals for one file: a program that writes all the time would fill the inbox
 AGAIN = "The file on disk changed again; a later proposal has what stands there."
 
 
@@ -69,7 +69,7 @@ def _renewed(proposal: Proposal, found: list[Finding]) -> int | None:
     recent = Proposal.objects.within(space).filter(
         path=path, from_disk=True, created_at__gt=timezone.now() - timedelta(hours=1)
     )
-    if recent.count() < MOST_AN_HOUR:
+    if recent.count() < MAX_AN_HOUR:
         return None
     waiting = _waiting(space, path).select_for_update(skip_locked=True).order_by("-number").first()
     if waiting is None:
@@ -135,7 +135,7 @@ def is_held_text(space: Space, path: str, content: bytes) -> bool:
 
 
 @dataclass(frozen=True)
-class Standing:
+class TimeOnDisk:
     """How long a text that nobody had approved stood on disk, as far as the hub saw it; `until` is None while it does."""
 
     since: datetime
@@ -146,16 +146,16 @@ class Standing:
         return max(0.0, ((self.until or timezone.now()) - self.since).total_seconds())
 
 
-def standing_of(proposal: Proposal) -> Standing | None:
+def time_on_disk(proposal: Proposal) -> TimeOnDisk | None:
     """How long the text of a change on disk stood there; None for one that never did."""
     change = proposal.change
     if not proposal.from_disk:
         return None
     since = datetime.fromisoformat(change.get("since") or change["found_at"])
     if put_back := change.get("put_back_at"):
-        return Standing(since, datetime.fromisoformat(put_back))
+        return TimeOnDisk(since, datetime.fromisoformat(put_back))
     over = proposal.decided_at if proposal.state == State.APPROVED else proposal.updated_at
-    return Standing(since, None if proposal.state in (State.PENDING, State.REJECTED, State.EXPIRED) else over)
+    return TimeOnDisk(since, None if proposal.state in (State.PENDING, State.REJECTED, State.EXPIRED) else over)
 
 
 # ---- writes that were refused before they landed

@@ -185,7 +185,7 @@ def _alike(one: str, other: str) -> bool:
 
 
 def _pieces_of(text: str) -> Counter[str]:
-    """Every few characters in a row, each with how often it stands there."""
+    """Every run of PIECE characters of a text, with its count."""
     return Counter(text[at : at + PIECE] for at in range(max(1, len(text) - PIECE + 1)))
 
 

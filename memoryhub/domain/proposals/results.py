@@ -77,7 +77,7 @@ class Result:
 
     @property
     def shrinks(self) -> bool:
-        """Whether it throws most of the text away; a deletion says so itself."""
+        """Whether it removes most of the text, without being a deletion."""
         return self.applies and self.after is not None and findings.shrinks(self.before, self.after)
 
     @cached_property

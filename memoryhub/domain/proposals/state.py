@@ -111,7 +111,7 @@ WHERE id = %s RETURNING id
 def close(
     proposal: Proposal, state: str, actor: Actor, verb: str, says: str, *, note: str = "", adds: str = ""
 ) -> None:
-    """Writes down how it ended and what came of it, with the line of activity that says so; the row is locked."""
+    """Stores the decision on a proposal, whose row is locked, and records it in the activity."""
     now = max(timezone.now(), proposal.created_at)  # another node, whose clock goes before, may have made it
     proposal.state, proposal.note = state, clean(note, 2000)
     proposal.decided_at, proposal.updated_at = now, now

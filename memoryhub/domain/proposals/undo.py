@@ -50,7 +50,7 @@ def _thread_of(proposal: Proposal, path: str) -> str:
 
 
 def _check_as_decided(proposal: Proposal, file: File) -> None:
-    """Refused where something built on the decision; not where that was taken back, so that its very text stands there again."""
+    """Refuses to undo a decision where the file changed since, unless it has the decided text again."""
     if file.revision == proposal.applied_revision:
         return
     made = Revision.objects.within(proposal.space).filter(file=file, number=proposal.applied_revision).first()

@@ -46,7 +46,7 @@ def _as_text(leaf: Leaf) -> str:
 
 
 def _redacted(names: tuple[str, ...], leaf: Leaf) -> Leaf:
-    """A value with a mark for each secret in it, or for all of it where one of its names says so."""
+    """A value with a mark in place of each secret, or of the whole value where one of its names is that of a secret."""
     text = _as_text(leaf)
     for name in names:
         lead = f"{name}: "

@@ -115,7 +115,7 @@ def _cold(one: Candidate, text: Text, max_chars: int) -> Item:
 
 
 def as_text(items: list[Item], *, by_words: bool = False) -> str:
-    """The items as a summary that can stand in a prompt; it says so where words alone found them."""
+    """The items as a summary for a prompt, with a note where they were found by words alone."""
     parts = []
     hot = [f"- {_as_bullet(item.content)}" for item in items if item.source == "hot"]
     cold = [f"- {_as_bullet(item.content)} [L-{item.number}]" for item in items if item.source == "cold"]

@@ -35,7 +35,7 @@ NOT_RECORDED = "memoryhub: {why} The change of {path} was not recorded and not w
 
 @dataclass(frozen=True)
 class Decision:
-    """Whether the write goes on; else what the agent is told, and the proposal that keeps its text."""
+    """Whether the write goes on; else the message for the agent, and the proposal with its text."""
 
     allows: bool
     says: str = ""

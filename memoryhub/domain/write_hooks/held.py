@@ -16,7 +16,7 @@ log = logging.getLogger("memoryhub.hooks")
 
 
 def keep_held_list() -> None:
-    """Writes down which directories are held now. A directory of several mounts is put back where one of them says so."""
+    """Writes the list of held directories that hooks read. A directory of several mounts is put back if one of them is."""
     found: dict[str, bool] = {}
     for mount in files.held_mounts():
         directory = os.path.realpath(mount.directory)

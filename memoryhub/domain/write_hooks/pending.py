@@ -25,7 +25,7 @@ ODD = "It is no change that this agent writes, or one that it alone can make."
 
 
 @dataclass(frozen=True)
-class Kept:
+class PendingChange:
     """A change that a program keeps: its name there with a digest of it, the file inside of the program's home, what it makes of a
     text (None: there is no file), and how it is taken out."""
 
@@ -45,7 +45,7 @@ class Waiting:
     refused: tuple[tuple[str, str], ...] = ()
 
 
-def _of_hermes(home: str) -> tuple[list[Kept], list[str]]:
+def _of_hermes(home: str) -> tuple[list[PendingChange], list[str]]:
     found, odd = coding_agents.pending_writes(home)
     kept = []
     for one in found:
@@ -53,7 +53,7 @@ def _of_hermes(home: str) -> tuple[list[Kept], list[str]]:
         if known is not None:
             make = partial(_hermes_text, known, one)
             take_out = partial(coding_agents.discard_pending, home, one)
-            kept.append(Kept("hermes", f"{one.id}@{one.digest}", one.file, one.summary, make, take_out))
+            kept.append(PendingChange("hermes", f"{one.id}@{one.digest}", one.file, one.summary, make, take_out))
     return kept, odd
 
 
@@ -61,13 +61,13 @@ def _hermes_text(known: coding_agents.Format, pending: coding_agents.PendingWrit
     return coding_agents.text_after_pending(known, pending, text or "")
 
 
-def _of_gemini(home: str) -> tuple[list[Kept], list[str]]:
+def _of_gemini(home: str) -> tuple[list[PendingChange], list[str]]:
     found, odd = coding_agents.inbox_patches(home)
     kept = []
     for one in found:
         make, take_out = partial(coding_agents.text_after_patch, one), partial(coding_agents.discard_patch, home, one)
         says = f"Drafted from past sessions: {one.id}"
-        kept.append(Kept("gemini-cli", f"{one.id}@{one.digest}", one.file, says, make, take_out))
+        kept.append(PendingChange("gemini-cli", f"{one.id}@{one.digest}", one.file, says, make, take_out))
     return kept, odd
 
 
@@ -76,7 +76,7 @@ HOMES = {".hermes": ("hermes", _of_hermes), ".gemini": ("gemini-cli", _of_gemini
 
 def homes(
     space: Space | None = None,
-) -> Iterator[tuple[Mount, str, str, Callable[[str], tuple[list[Kept], list[str]]]]]:
+) -> Iterator[tuple[Mount, str, str, Callable[[str], tuple[list[PendingChange], list[str]]]]]:
     """The mounts that show the home of an agent which keeps changes, with its real path, the program, and how to read them."""
     rows = Mount.objects.filter(store=Mount.Store.FILESYSTEM).select_related("space")
     for mount in rows.filter(space=space) if space else rows:
@@ -110,7 +110,7 @@ def take_in_pending(space: Space) -> Waiting:
     return Waiting(count, tuple(refused))
 
 
-def _take_in(space: Space, mount: Mount, kept: Kept, proposal: Proposal | None) -> int:
+def _take_in(space: Space, mount: Mount, kept: PendingChange, proposal: Proposal | None) -> int:
     """Answers whether it waits for a decision."""
     path = mount.prefix + kept.file
     if proposal is not None and proposal.state in (State.APPROVED, State.REJECTED, State.WITHDRAWN):
@@ -140,7 +140,7 @@ def _is_on_disk(space: Space, path: str) -> bool:
     return file is not None and file.written_revision == file.revision and not file.problem
 
 
-def _text_after(space: Space, path: str, kept: Kept) -> bytes:
+def _text_after(space: Space, path: str, kept: PendingChange) -> bytes:
     files.sync_path(space, path)
     published = files.read_many(space, [path])[path]
     before = published.content if isinstance(published, files.Published) else None

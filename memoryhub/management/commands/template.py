@@ -33,7 +33,7 @@ class Command(HubCommand):
         )
 
     def run(self, **options: Any) -> dict[str, Any]:
-        kept = taken(options["wheel"], options["release"])
+        kept = import_template(options["wheel"], options["release"])
         return {
             "form": kept.form,
             "version": kept.version,
@@ -51,7 +51,7 @@ class Command(HubCommand):
         )
 
 
-def taken(wheel: Path | None, version: str | None) -> DialectTemplate:
+def import_template(wheel: Path | None, version: str | None) -> DialectTemplate:
     if wheel:
         return prompts.import_template_wheel(wheel)
     return prompts.download_template(version) if version else prompts.import_installed_template()

@@ -410,12 +410,12 @@ def test_how_long_a_text_stood_on_disk(space, root):
     os.utime(root / "AGENTS.md", (5, 5))  # a program can set this time, not that of the inode
     time.sleep(0.2)
     read(space)
-    standing = proposals.standing_of(Proposal.objects.within(space).get())
+    standing = proposals.time_on_disk(Proposal.objects.within(space).get())
     assert standing.until and 0.15 <= standing.seconds < 60
     hold(space)
     (root / "AGENTS.md").write_text(THREE)
     read(space)
-    still = proposals.standing_of(waiting(space)[-1])
+    still = proposals.time_on_disk(waiting(space)[-1])
     assert still.until is None and still.seconds < 60
 
 

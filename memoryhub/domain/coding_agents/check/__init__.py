@@ -26,7 +26,7 @@ def check_folder(
     A `tree` other than the disk comes with the `files` in it that are checked.
     """
     root = os.path.realpath(root) if tree is None else root
-    tree = coding.KeptTree(tree or coding.DiskTree())
+    tree = coding.CachedTree(tree or coding.DiskTree())
     chosen = agents or [one.name for one in coding.agents().values() if one.verified]
     listed = memory_files(root, chosen) if files is None else files
     found = [MemoryFile(root, path, tree) for path in listed]
@@ -37,9 +37,9 @@ def check_folder(
 
 
 def _check(files: list[MemoryFile], chosen: list[str]) -> list[FindingInFile]:
-    looked = unread.look(files, chosen)
-    files = files + [MemoryFile(files[0].root, path, files[0].tree) for path in looked.imported]
-    found = [*looked.findings(), *_of_rules(files)]
+    not_read = unread.find_unread(files, chosen)
+    files = files + [MemoryFile(files[0].root, path, files[0].tree) for path in not_read.imported]
+    found = [*not_read.findings(), *_of_rules(files)]
     for file in _each_text_once(files):
         found += [*_secrets_and_hidden(file), *names.missing_imports(file)]
         found += [*names.dead_paths(file), *names.missing_commands(file)]

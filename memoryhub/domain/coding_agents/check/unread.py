@@ -29,7 +29,7 @@ def without_mentions(text: bytes) -> bytes:
 
 
 @dataclass
-class Looked:
+class UnreadFiles:
     """What was found where each agent is started beside one of the files."""
 
     root: str = ""
@@ -47,30 +47,30 @@ class Looked:
             yield FindingInFile("too_large", self.root, 1, message)
 
 
-def look(files: list[MemoryFile], agents: list[str]) -> Looked:
+def find_unread(files: list[MemoryFile], agents: list[str]) -> UnreadFiles:
     """What each agent loads beside each file. A large file above many folders is loaded in each of them: contexts are looked at one
     after the other, up to a size of all of them."""
     by_path = {file.path: file for file in files}
     folders = sorted({_start_of(file.path) for file in files})
-    looked = Looked(files[0].root if files else "", folders=len(folders))
+    unread = UnreadFiles(files[0].root if files else "", folders=len(folders))
     for folder in folders:
-        if looked.loaded > MAX_LOADED:
+        if unread.loaded > MAX_LOADED:
             break
-        looked.looked_at += 1
+        unread.looked_at += 1
         for agent in agents:
             context = coding.context_of(agent, folder, NO_HOME, tree=files[0].tree)
-            looked.loaded += len(context.text)
-            _note_not_read(looked, by_path, folder, agent, context)
+            unread.loaded += len(context.text)
+            _note_not_read(unread, by_path, folder, agent, context)
             paths = [one.path for one in context.blocks if one.kind == "import"]
             paths += [one.path for one in context.inlined]
-            looked.imported |= dict.fromkeys(
-                path for path in paths if path not in by_path and is_below(path, looked.root)
+            unread.imported |= dict.fromkeys(
+                path for path in paths if path not in by_path and is_below(path, unread.root)
             )
-    return looked
+    return unread
 
 
 def _note_not_read(
-    looked: Looked, by_path: dict[str, MemoryFile], folder: str, agent: str, context: coding.Context
+    unread: UnreadFiles, by_path: dict[str, MemoryFile], folder: str, agent: str, context: coding.Context
 ) -> None:
     """Files that an agent passes over or cuts, where it is started in their folder."""
     for one in context.ignored:
@@ -79,11 +79,11 @@ def _note_not_read(
         if os.path.basename(one.path) in OTHER_USES:
             continue
         if _says_something(by_path[one.path], context):
-            looked.passed_over["not_read", one.path, 1, one.why].add(agent)
+            unread.passed_over["not_read", one.path, 1, one.why].add(agent)
     for block in context.blocks:
         if block.cut_at and block.path in by_path:
             message = "Cut here: what follows is over the limit"
-            looked.passed_over["cut", block.path, block.cut_at, message].add(agent)
+            unread.passed_over["cut", block.path, block.cut_at, message].add(agent)
 
 
 def _start_of(path: str) -> str:

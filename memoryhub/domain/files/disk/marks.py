@@ -127,7 +127,7 @@ def compose(space: Space, path: str, text: bytes, disk: bytes) -> bytes:
 
 
 def _behind_marks(marked: spaces.MarkedBytes, encoding: str) -> list[str]:
-    """What stands on disk at each mark of the marked text, in order; a mark that stands there itself is its own."""
+    """The value on disk behind each mark of the marked text, in order; for a mark that is on disk itself, that mark."""
     behind: list[str] = []
     real: dict[int, str] = {}  # by the place in the marked bytes
     shift = 0

@@ -123,7 +123,7 @@ def get_rule(space: Space, pk: int, rules: Iterable[PolicyRule] | None = None) -
     return rule
 
 
-MAX_MATCHED, LOOKED_AT, LEAST_LOOKED_AT = 100, 20_000, 200
+MAX_MATCHED, MAX_PATHS, MIN_PATHS = 100, 20_000, 200
 MAX_COMPARISONS = 50_000
 
 
@@ -134,7 +134,7 @@ def matched_paths(space: Space, pattern: str, most: int = MAX_MATCHED) -> list[s
     if "/" in pattern:
         known = known.filter(path__startswith=re.split(r"[*?\[{]", pattern, maxsplit=1)[0])
     return list(
-        islice((path for path in known.values_list("path", flat=True)[:LOOKED_AT] if matches(pattern, path)), most)
+        islice((path for path in known.values_list("path", flat=True)[:MAX_PATHS] if matches(pattern, path)), most)
     )
 
 
@@ -143,7 +143,7 @@ def count_matched(space: Space, patterns: list[str], most: int = MAX_MATCHED) ->
     looked at: of many patterns only as many files as take about half a second."""
     if not patterns:
         return [], False
-    look_at = max(LEAST_LOOKED_AT, min(LOOKED_AT, MAX_COMPARISONS // len(patterns)))
+    look_at = max(MIN_PATHS, min(MAX_PATHS, MAX_COMPARISONS // len(patterns)))
     known = File.objects.within(space).filter(is_deleted=False, thread_id="", revision__gt=0).order_by("path")
     listed = list(known.values_list("path", flat=True)[: look_at + 1])
     is_cut, listed = len(listed) > look_at, listed[:look_at]

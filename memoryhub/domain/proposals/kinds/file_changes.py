@@ -123,7 +123,7 @@ class ChangeKind:
     def apply(
         self, proposal: Proposal, actor: Actor, before: bytes | None, after: bytes | None, settlement: Settlement
     ) -> None:
-        """Carries it out: `after` in place of `before`. `Stale` where that is not the text that stands there."""
+        """Changes the file from `before` to `after`; raises `Stale` where its text is another by now."""
         author, approval = self.credit(proposal, actor, before, after)
         notes = {
             "reason": proposal.reason[:1000], "proposal": proposal.number, "thread_id": proposal.thread_id,

@@ -35,7 +35,7 @@ class Problem:
 
 
 @dataclass
-class Seen:
+class AgentContext:
     """The context of one agent in one place."""
 
     place: Place
@@ -158,9 +158,9 @@ class Seen:
         return found
 
 
-def look(place: Place, name: str, touched: Sequence[str] = ()) -> Seen:
+def read_context(place: Place, name: str, touched: Sequence[str] = ()) -> AgentContext:
     """What this agent gets when it is started in this place, by the files as they are now. Nothing is run or written."""
-    return Seen(place, coding.agent(name), tuple(touched), _context(place, name, touched, place.tree))
+    return AgentContext(place, coding.agent(name), tuple(touched), _context(place, name, touched, place.tree))
 
 
 def _context(place: Place, name: str, touched: Sequence[str], tree: Tree) -> Context:
@@ -175,7 +175,7 @@ class Compared:
     """Several agents in one place."""
 
     place: Place
-    seen: dict[str, Seen]  # by name, in the order of the columns
+    seen: dict[str, AgentContext]  # by name, in the order of the columns
 
     @cached_property
     def groups(self) -> list[Group]:
@@ -197,4 +197,4 @@ class Compared:
 
 def compare(place: Place, names: Sequence[str]) -> Compared:
     """What several agents get in one place."""
-    return Compared(place, {name: look(place, name) for name in names})
+    return Compared(place, {name: read_context(place, name) for name in names})
