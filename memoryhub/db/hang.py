@@ -1,13 +1,15 @@
 """A server that hangs: it takes connections and answers nothing, so that whoever asks would wait for good.
 
 A web worker has one thread. Once a second it is interrupted to see whether it waits for the database. If it did a second ago
-as well, it asks the server for another connection: where it gets none either, the server hangs, and the wait ends with an
+as well, it asks the server on another connection: where nothing comes either, the server hangs, and the wait ends with an
 error. From then on every call fails at once, but for one that tries again every few seconds. A statement that only takes
 long is ended after `MEMORYHUB_DATABASE_SECONDS`.
 """
 
 from __future__ import annotations
 
+import contextlib
+import select
 import signal
 import time
 from types import FrameType
@@ -94,14 +96,28 @@ def _alias_of(connection: Any) -> str:
 
 
 def _answers(alias: str) -> bool:
-    """Whether the server takes another connection; also where it refuses it in words."""
+    """Whether the server answers on another connection; also where it refuses that in words."""
     parameters: dict[str, Any] = connections[alias].get_connection_params()
     kept = {name: value for name, value in parameters.items() if name in ("host", "port", "user", "password", "dbname")}
     kept |= {name: value for name, value in parameters.items() if name.startswith("ssl")}
     try:
-        psycopg.connect(**{**kept, "connect_timeout": CONNECT_SECONDS}).close()
+        with contextlib.closing(psycopg.connect(**{**kept, "connect_timeout": CONNECT_SECONDS})) as other:
+            return answers_on(other)
     except psycopg.errors.ConnectionTimeout:
         return False
     except psycopg.OperationalError:
         return True
+
+
+def answers_on(connection: Any) -> bool:
+    """Whether a statement is answered in the time for connecting: PgBouncer takes connections while the server behind it hangs."""
+    asked, until = connection.pgconn, time.monotonic() + CONNECT_SECONDS
+    asked.send_query(b"SELECT 1")
+    asked.flush()
+    while asked.is_busy():
+        if not select.select([asked.socket], [], [], max(0.0, until - time.monotonic()))[0]:
+            return False
+        asked.consume_input()
+    while asked.get_result() is not None:
+        pass
     return True

@@ -17,10 +17,13 @@ from tests.cluster import Cluster, cluster_from, soon
 
 @pytest.fixture(scope="module")
 def shared(migrated_once):
-    """Two nodes: the second hands out cached prompts while the database is away."""
+    """Two nodes: the first hands out cached prompts while the database is away, the second asks it through PgBouncer, where that
+    is installed."""
+    key = {"SECRET_KEY": "hung-0123456789-0123456789-0123456789"}
     with cluster_from(migrated_once) as made:
-        made.start("a", MEMORYHUB_STALE_PROMPT_SECONDS="600")
-        made.start("b")
+        made.start("a", MEMORYHUB_STALE_PROMPT_SECONDS="600", **key)
+        made.start_bouncer()
+        made.start("b", **key)
         made.agent = made.json("a", "agent", "add", "forge", "--dialect", "hub")["token"]
         yield made
 

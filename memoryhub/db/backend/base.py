@@ -16,11 +16,19 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if not hang.is_watching() or self.alias != DEFAULT_DB_ALIAS:
             return super().get_new_connection(conn_params)
         hang.refuse_while_hung()
-        limited = {**conn_params, "connect_timeout": hang.CONNECT_SECONDS} if hang.is_hung() else conn_params
+        if not hang.is_hung():
+            return self._made(conn_params)
+        made = self._made({**conn_params, "connect_timeout": hang.CONNECT_SECONDS})
+        if not hang.answers_on(made):
+            made.close()
+            hang.note_hang()
+            raise psycopg.OperationalError(hang.NO_ANSWER)
+        hang.note_answer()
+        return made
+
+    def _made(self, conn_params: dict[str, Any]) -> Any:
         try:
-            made = super().get_new_connection(limited)
+            return super().get_new_connection(conn_params)
         except psycopg.errors.ConnectionTimeout:
             hang.note_hang()
             raise
-        hang.note_answer()
-        return made
