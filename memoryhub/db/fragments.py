@@ -14,7 +14,7 @@ SELECTION = (
 
 # Another number after each start of the server. A server that took over may have lost rows whose ids, taken from sequences
 # that went back as well, stand for others from then on: what is cached by ids alone is cached by this too.
-INCARNATION = "timestamptz_hash_extended(pg_postmaster_start_time(), 0)"
+INCARNATION = "(date_part('epoch', pg_postmaster_start_time()) * 1000000)::bigint"
 
 
 def mount_of(path: str, space: str, columns: str = "*") -> str:
