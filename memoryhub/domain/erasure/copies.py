@@ -7,6 +7,7 @@ together still does and no two names become one.
 from __future__ import annotations
 
 import json
+import secrets
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -15,7 +16,7 @@ from typing import Any
 
 from django.db import DataError, IntegrityError, connection, transaction
 
-from memoryhub.domain.erasure.own_rows import unlocked
+from memoryhub.db.kept_rows import unlocked
 from memoryhub.domain.erasure.places import (
     ARRAY,
     BYTES,
@@ -89,21 +90,22 @@ class Copies:
     def _erase_rows(self, table: Table, space_id: int, places: list[str]) -> int:
         """Replaces in some rows; those that were changed meanwhile have another place, and are found by the next search."""
         columns = ", ".join(c.quoted if c.kind == BYTES else f"{c.quoted}::text" for c in table.columns)
-        sql = f"SELECT ctid::text, {columns} FROM {table.quoted} WHERE ctid = ANY(%s::tid[]) FOR UPDATE"  # noqa: S608
+        found = f"{table.key} = ANY(%s::{table.key_type}[])"
+        sql = f"SELECT {table.key}::text, {columns} FROM {table.quoted} WHERE {found}{_of_space(table, space_id)} FOR UPDATE"  # noqa: S608
         with unlocked(space_id), connection.cursor() as cursor:
             cursor.execute(sql, [places])
             rows = cursor.fetchall()
-            changed = sum(self._erase_row(table, place, values) for place, *values in rows)
+            changed = sum(self._erase_row(table, space_id, place, values) for place, *values in rows)
             self.tally(Counter({table.label: changed}))
             return changed
 
-    def _erase_row(self, table: Table, place: str, values: list[Any]) -> int:
+    def _erase_row(self, table: Table, space_id: int, place: str, values: list[Any]) -> int:
         given = [bytes(value) if isinstance(value, memoryview) else value for value in values]
         pairs = list(zip(table.columns, given, strict=True))
         changes = {c: new for c, old in pairs if old is not None and (new := self._changed(table, c, old)) != old}
         if not changes:
             return 0
-        sql, params = _statement(table, changes)
+        sql, params = _statement(table, space_id, changes)
         try:
             with transaction.atomic(), connection.cursor() as cursor:
                 cursor.execute(sql, [*params, place])
@@ -162,14 +164,20 @@ class Copies:
         return value
 
 
-def _statement(table: Table, changes: dict[Column, Any]) -> tuple[str, list[Any]]:
+def _of_space(table: Table, space_id: int) -> str:
+    """The rest of a condition, by which a distributed table is asked on one server; none for tables of the whole hub."""
+    return f" AND {table.space_column} = {int(space_id)}" if table.space_column else ""
+
+
+def _statement(table: Table, space_id: int, changes: dict[Column, Any]) -> tuple[str, list[Any]]:
     """What changes a row, or deletes it where it can be made again; its place is the last parameter."""
+    found = f"{table.key} = %s::{table.key_type}{_of_space(table, space_id)}"
     if table.name in WHOLE_ROWS or any(is_packed(table, column) for column in changes):
-        return f"DELETE FROM {table.quoted} WHERE ctid = %s::tid", []  # noqa: S608 (names)
+        return f"DELETE FROM {table.quoted} WHERE {found}", []  # noqa: S608 (names)
     sets = ", ".join(
         [*(f"{column.quoted} = %s{CASTS.get(column.kind, '')}" for column in changes), *_derived(table, changes)]
     )
-    return f"UPDATE {table.quoted} SET {sets} WHERE ctid = %s::tid", list(changes.values())  # noqa: S608 (names)
+    return f"UPDATE {table.quoted} SET {sets} WHERE {found}", list(changes.values())  # noqa: S608 (names)
 
 
 CASTS = {JSON: "::jsonb", ARRAY: "::text[]"}
@@ -185,7 +193,7 @@ def _derived(table: Table, changes: dict[Column, Any]) -> Iterator[str]:
     if table.schema == "quarantine" and "sha256" in table.other:
         yield "sha256 = ''"
     if table.name == "memoryhub_proposal":
-        yield "same_as = md5(random()::text) || md5(random()::text)"
+        yield f"same_as = '{secrets.token_hex(32)}'"
 
 
 def _batches(found: Iterable[str]) -> Iterator[list[str]]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from django.db import connection, transaction
 from django.utils import timezone
 
+from memoryhub.db.kept_rows import unlocked
 from memoryhub.domain import longterm, spaces
 from memoryhub.domain.erasure.words import Words
 from memoryhub.models import (
@@ -46,15 +46,6 @@ UPDATE "activity"."line" SET aside = %(mark)s
 WHERE space_id = %(space)s AND verb LIKE 'proposals.%%' AND actor_kind = 'person' AND actor_name = %(person)s
   AND aside NOT IN ('', %(mark)s)
 """
-
-
-@contextmanager
-def unlocked(space_id: int) -> Iterator[None]:
-    """Lets this transaction put marks into the rows of a space that are kept permanently otherwise."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SELECT set_config('memoryhub.erasing', %s, true)", [str(space_id)])
-        yield
-        cursor.execute("SELECT set_config('memoryhub.erasing', '', true)")
 
 
 def erase_own_rows(space: Space, words: Words, tally: Callable[[Counter[str]], None]) -> None:

@@ -52,6 +52,8 @@ class Column:
 class Table:
     schema: str
     name: str
+    key: str = "ctid"  # what its rows are found by again: the id where there is one, which is the same on every server
+    key_type: str = "tid"
     columns: list[Column] = field(default_factory=list)
     other: set[str] = field(default_factory=set)  # names of its other columns
 
@@ -84,6 +86,8 @@ def tables() -> list[Table]:
             table = found.setdefault((schema, name), Table(schema, name))
             kind = _kind(type_name, category, element)
             table.other.add(column)
+            if column == "id":
+                table.key, table.key_type = column, type_name
             if kind:
                 limit = modifier - 4 if type_name in ("varchar", "bpchar") and modifier > 4 else 0
                 table.columns.append(Column(column, kind, limit, unique))
@@ -141,7 +145,7 @@ def is_copy(needles: Needles, table: Table, column: Column, value: str | bytes) 
 
 @dataclass(frozen=True)
 class Row:
-    place: str  # its ctid
+    place: str  # the text of its key
     space_id: int | None
     made_at: datetime | None
     values: tuple[Any, ...]
@@ -153,7 +157,7 @@ def rows_with(table: Table, needles: Needles, where: str = "", params: tuple[Any
     columns = ", ".join(c.quoted if c.kind == BYTES else f"{c.quoted}::text" for c in table.columns)
     wanted = " AND ".join(f"({one})" for one in (where, condition) if one) or "true"
     space, made_at = table.space_column or "NULL::bigint", table.made_at or "NULL::timestamptz"
-    sql = f"SELECT ctid::text, {space}, {made_at}, {columns} FROM {table.quoted} WHERE {wanted}"  # noqa: S608 (names)
+    sql = f"SELECT {table.key}::text, {space}, {made_at}, {columns} FROM {table.quoted} WHERE {wanted}"  # noqa: S608 (names)
     name = f"scan_{table.name}"[:60]
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT set_config('idle_in_transaction_session_timeout', '0', true)")  # between two fetches

@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from django.utils.text import slugify
 
 from memoryhub.db import statements
+from memoryhub.db.kept_rows import unlocked
 from memoryhub.domain import activity
 from memoryhub.domain.accounts import require
 from memoryhub.domain.spaces import marks
@@ -164,13 +165,11 @@ def erase(space: Space, actor: Actor) -> dict[str, int]:
     require(actor, "manage")
     space = lock_space(space)
     deleted: dict[str, int] = {}
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT set_config('memoryhub.erasing', %s, true)", [str(space.pk)])
+    with unlocked(space.pk), connection.cursor() as cursor:
         for table in tables_with_plain_ids():
             # Names with a schema come quoted already: quote_name leaves those as they are.
             cursor.execute(f"DELETE FROM {connection.ops.quote_name(table)} WHERE space_id = %s", [space.pk])  # noqa: S608
             deleted[table.replace('"', "").removeprefix("memoryhub_")] = cursor.rowcount
-        cursor.execute("SELECT set_config('memoryhub.erasing', '', true)")
     _, by_model = space.delete()
     deleted |= {name.removeprefix("memoryhub.").lower(): count for name, count in by_model.items()}
     if space.is_demo:  # its people came with it and go with it
