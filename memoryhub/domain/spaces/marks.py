@@ -20,9 +20,12 @@ from __future__ import annotations
 from memoryhub.db import statements
 from memoryhub.models import Space
 
-NEW_MARK = "(SELECT (random() * 9007199254740991)::bigint)"
+# Drawn from the moment and the process, which no two statements share: every copy of a space's row on another server has to get
+# the same numbers (`server/distribute`), as it would not of random().
+DRAWN = "hashtextextended(statement_timestamp()::text || pg_backend_pid()::text, {salt})"
+NEW_MARK = f"({DRAWN.format(salt=1)} & 9007199254740991)"
 # A step of a billion on average leaves room for eight billion changes of a space.
-NEXT_REVISION = "revision = revision + 1 + (SELECT (random() * 2147483647)::bigint)"
+NEXT_REVISION = f"revision = revision + 1 + ({DRAWN.format(salt=2)} & 2147483647)"
 # Columns of a space to set where one of its counters is raised in the same statement.
 SETUP_MARKS = f"{NEXT_REVISION}, setup_mark = {NEW_MARK}"
 LONGTERM_MARKS = f"{NEXT_REVISION}, longterm_mark = {NEW_MARK}"
