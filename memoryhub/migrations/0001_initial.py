@@ -17,11 +17,14 @@ from django.db import migrations, models
 
 import memoryhub.models.prompts
 
-# What is kept apart has a schema of its own. The extension needs no superuser where it exists already.
+# What is kept apart has a schema of its own. The extension needs no superuser where it exists already: then nothing is said about
+# it, since Citus would ask its other servers, which refuse whoever does not own it.
 SCHEMAS = """
 CREATE SCHEMA IF NOT EXISTS quarantine;
 CREATE SCHEMA IF NOT EXISTS activity;
-CREATE EXTENSION IF NOT EXISTS vector;
+DO $$ BEGIN
+  IF NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'vector') THEN CREATE EXTENSION vector; END IF;
+END $$;
 """
 
 # What is kept for good refuses to be changed. The one door: a transaction that named the space it erases.

@@ -14,6 +14,19 @@ class Scoped(models.QuerySet):
         return self.filter(space_id=getattr(space, "pk", space))
 
 
+class NamesSpace(models.Model):
+    """Rows of a large table that are saved: the statement names their space, and leaves it as it is."""
+
+    class Meta:
+        abstract = True
+
+    def _do_update(
+        self, base_qs: models.QuerySet, using: str, pk_val: Any, values: list[tuple[Any, ...]], *options: Any
+    ) -> bool:
+        kept = [one for one in values if one[0].attname != "space_id"]
+        return super()._do_update(base_qs.filter(space_id=self.space_id), using, pk_val, kept, *options)
+
+
 class ByActor(models.Model):
     """Who did something, by name and id, so that it stays when the person or agent is deleted."""
 

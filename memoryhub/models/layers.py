@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from .agents import Agent
-from .base import ByActor, Scoped
+from .base import ByActor, NamesSpace, Scoped
 from .spaces import Space
 
 
@@ -141,7 +141,7 @@ class WorkingRevision(ByActor):
         ]
 
 
-class LongtermEntry(ByActor):
+class LongtermEntry(NamesSpace, ByActor):
     """An entry of long-term memory; the actor is who promoted it."""
 
     space = models.ForeignKey(  # no index of its own: that of numbers begins with it

@@ -97,6 +97,8 @@ def set_role_defaults() -> None:
     """Store the settings that each connection of this role starts with: behind PgBouncer a connection keeps none of its own."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT '[0]'::vector")  # loads pgvector: only then may an ordinary role name its settings
+        # Other servers of Citus would not have loaded it: there an administrator sets them.
+        cursor.execute("SET LOCAL citus.enable_alter_role_set_propagation = off")
         cursor.execute(
             "SELECT s.setconfig FROM pg_db_role_setting s JOIN pg_database d ON d.oid = s.setdatabase "
             "JOIN pg_roles r ON r.oid = s.setrole WHERE d.datname = current_database() AND r.rolname = current_user"

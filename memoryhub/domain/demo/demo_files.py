@@ -8,7 +8,6 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F
 from django.utils import timezone
 
 from memoryhub.domain import files, prompts
@@ -36,7 +35,7 @@ def make(cast: Cast) -> None:
         prompts.add_source(cast.space, cast.ops, path)
     for path in (AGENTS, "/memories/forge/notes.md", PROJECT):
         prompts.add_source(cast.space, cast.ops, path, agent=cast.forge)
-    SourceChange.objects.within(cast.space).update(created_at=F("created_at") - timedelta(days=30))
+    SourceChange.objects.within(cast.space).update(created_at=timezone.now() - timedelta(days=30))
 
 
 def project_directory(cast: Cast) -> str:

@@ -63,12 +63,12 @@ DELETE_CHUNKS = (
     "DELETE FROM memoryhub_chunk WHERE space_id = %s AND entry_id = %s RETURNING id, space_id, words, length"
 )
 # Each by its key, one after the other: joined freely, all postings of its words would be read. Nobody moves a row from its
-# place while the space is locked.
+# place while the space is locked. Citus, for which a place is one only within a space, takes it as a statement of its own.
 DELETE_POSTINGS = """
-DELETE FROM memoryhub_posting WHERE ctid = ANY (ARRAY(
-    SELECT p.ctid FROM chunk c, unnest(c.words) u CROSS JOIN LATERAL (
-        SELECT ctid FROM memoryhub_posting WHERE space_id = c.space_id AND lexeme = u.lexeme AND chunk_id = c.id LIMIT 1
-    ) p
+DELETE FROM memoryhub_posting WHERE space_id = %s AND ctid = ANY (ARRAY(
+    SELECT p.ctid FROM memoryhub_chunk c, unnest(c.words) u CROSS JOIN LATERAL (
+        SELECT ctid FROM memoryhub_posting WHERE space_id = %s AND lexeme = u.lexeme AND chunk_id = c.id LIMIT 1
+    ) p WHERE c.space_id = %s AND c.entry_id = %s
 ))
 """
 DELETE_FINGERPRINTS = (
@@ -159,12 +159,8 @@ def remove_chunks(entry: LongtermEntry) -> None:
     gone = statements.Change(DELETE_CHUNKS, [entry.space_id, entry.pk], "chunk")
     codes = {one.code for chunk in chunks_of(entry) for one in fingerprints.to_store(chunk.text)}
     prints = statements.Change(DELETE_FINGERPRINTS, [entry.space_id, list(codes)])
-    others = [
-        statements.Change(DELETE_POSTINGS, []),
-        statements.Change(DELETE_VECTORS, []),
-        prints,
-        *_count_changes(entry, -1),
-    ]
+    others = [statements.Change(DELETE_VECTORS, []), prints, *_count_changes(entry, -1)]
+    statements.send_change(statements.Change(DELETE_POSTINGS, [*[entry.space_id] * 3, entry.pk]))
     statements.together(gone, *others, answer="SELECT count(*) FROM chunk")
 
 

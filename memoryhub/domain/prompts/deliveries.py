@@ -43,13 +43,13 @@ SELECT %(space)s, %(agent)s, %(thread)s::text, %(sha256)s::text, %(dialect)s::te
 ON CONFLICT (space_id, agent_id, thread_id, sha256) DO UPDATE
    SET last_at = excluded.last_at, count = d.count + 1, revisions = excluded.revisions, dialect = excluded.dialect,
        asked = excluded.asked
- WHERE d.last_at < clock_timestamp() - interval '1 minute' OR d.revisions <> excluded.revisions OR d.asked <> excluded.asked
+ WHERE excluded.last_at - d.last_at > interval '1 minute' OR d.revisions <> excluded.revisions OR d.asked <> excluded.asked
 """
 COUNT_DELIVERY = """
-UPDATE memoryhub_delivery SET last_at = clock_timestamp(), count = count + 1
+UPDATE memoryhub_delivery SET last_at = statement_timestamp(), count = count + 1
   FROM (SELECT set_config('synchronous_commit', 'off', true)) quick
  WHERE space_id = %(space)s AND agent_id = %(agent)s AND thread_id = %(thread)s AND sha256 = %(sha256)s
-   AND last_at < clock_timestamp() - interval '1 minute'
+   AND last_at < statement_timestamp() - interval '1 minute'
 """
 # What the call named, where that is another than before; its delivery becomes the newest, so that pages show this call.
 NOTE_DIALECT = """
@@ -57,7 +57,7 @@ WITH quick AS (SELECT set_config('synchronous_commit', 'off', true)),
 named AS (
   UPDATE memoryhub_agent SET asked_dialect = %(dialect)s::text FROM quick WHERE id = %(agent)s AND space_id = %(space)s
 )
-UPDATE memoryhub_delivery SET last_at = clock_timestamp()
+UPDATE memoryhub_delivery SET last_at = statement_timestamp()
  WHERE space_id = %(space)s AND agent_id = %(agent)s AND thread_id = %(thread)s AND sha256 = %(sha256)s
 """
 

@@ -38,8 +38,8 @@ WITH counted AS MATERIALIZED (
     SELECT chunk_id AS id FROM {VECTORS} AND {{readable}} ORDER BY {COSINE} DESC, chunk_id LIMIT %(by_meaning)s
 )
 SELECT c.id, v.cosine, coalesce(w.words, 0), coalesce(w.coverage, 0), {TEXT_COLUMNS}
-FROM by_words w FULL JOIN by_meaning m USING (id)
-JOIN memoryhub_chunk c USING (id) JOIN memoryhub_longtermentry e ON e.id = c.entry_id AND e.space_id = {{space}}
+FROM by_words w FULL JOIN by_meaning m ON m.id = w.id
+JOIN memoryhub_chunk c ON c.id = coalesce(w.id, m.id) JOIN memoryhub_longtermentry e ON e.id = c.entry_id AND e.space_id = {{space}}
 LEFT JOIN LATERAL (SELECT {COSINE} AS cosine FROM {VECTORS} AND chunk_id = c.id) v ON true WHERE c.space_id = {{space}}
 """  # noqa: S608 (numbers and parts of our own are put in)
 

@@ -54,7 +54,7 @@ SELECT s.longterm_mark, f.is_nearest, f.chunk_id, f.cosine FROM memoryhub_space 
 ) f ON true WHERE s.id = {{space}}
 """  # noqa: S608 (parts of our own)
 LET_IN = f"""
-UPDATE memoryhub_embedding SET in_index = true WHERE id IN (
+UPDATE memoryhub_embedding SET in_index = true WHERE space_id = %s AND id IN (
     SELECT id FROM memoryhub_embedding WHERE space_id = %s AND embedded_by = %s AND NOT in_index
     LIMIT {BATCH} FOR UPDATE SKIP LOCKED
 )
@@ -164,7 +164,7 @@ def add_to_vector_index(*asked: tuple[Space, Embedder]) -> int:
 
 def _let_some_in(space: Space, embedder: Embedder) -> int:
     with connection.cursor() as cursor:
-        cursor.execute(LET_IN, [space.pk, embedder.embedded_by])
+        cursor.execute(LET_IN, [space.pk, space.pk, embedder.embedded_by])
         return cursor.rowcount
 
 

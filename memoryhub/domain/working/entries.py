@@ -27,7 +27,7 @@ ENTER = """
 INSERT INTO memoryhub_workingentry
     (space_id, agent_key, agent_id, agent_name, scope, content, metadata, findings, record_id, session_id, is_pinned,
      created_at, expires_at, seen_by, times)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s, {record}, %s, false, %s, %s, %s, {times})
+SELECT %s, %s, %s, %s, %s, %s, %s, %s, {record}, %s, false, %s, %s, %s, {times}
 RETURNING id
 """
 # An entry that the new one says again gives way to it. What a person pinned, corrected or looked at stays: by another wording an
