@@ -29,14 +29,17 @@ def search_on(connection: Any, **kwargs: Any) -> None:
 
     Vector indexes are searched until enough rows of the space are found: by default pgvector gives too few, or none.
     Prepared statements keep one plan: planning them anew costs more than running them. Behind PgBouncer a setting would reach
-    the connections of others: there `server.migrate.set_role_defaults` sets them for the role. Citus
-    chooses a server by the values, so with it PostgreSQL decides about the plans.
+    the connections of others: there `server.migrate.set_role_defaults` sets them for the role.
+
+    Citus chooses a server by the values, so with it PostgreSQL decides about the plans. One connection to each of its servers
+    is enough: else a transaction that has read many shards may not change a copied table. Without Citus that name does nothing.
     """
     if settings.PGBOUNCER:
         return
     with connection.cursor() as cursor:
         cursor.execute(
-            "SET hnsw.iterative_scan = 'relaxed_order'; SET hnsw.ef_search = 60; SELECT set_config('plan_cache_mode', "
+            "SET hnsw.iterative_scan = 'relaxed_order'; SET hnsw.ef_search = 60; "
+            "SET citus.multi_shard_modify_mode = 'sequential'; SELECT set_config('plan_cache_mode', "
             "CASE WHEN to_regclass('pg_dist_partition') IS NULL THEN 'force_generic_plan' ELSE 'auto' END, false)"
         )
         if hang.is_watching():  # what a request asked that was ended does not go on

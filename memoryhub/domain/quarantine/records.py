@@ -36,7 +36,7 @@ RETURNING id
 STATE_FIELDS = (
     "space_id", "record_id", "state", "is_newest", "reason", "working_id", "created_at", "actor_kind", "actor_id", "actor_name",
 )  # fmt: skip
-INSERT_STATE = f'INSERT INTO "quarantine"."state" ({", ".join(STATE_FIELDS)}) SELECT {{values}} RETURNING id'  # noqa: S608
+INSERT_STATE = f'INSERT INTO "quarantine"."state" ({", ".join(STATE_FIELDS)}) SELECT {{values}} RETURNING id'
 
 
 @dataclass(frozen=True)
