@@ -10,6 +10,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import subprocess
 import tarfile
 import tempfile
@@ -37,6 +38,9 @@ SKIPPED_ENTRIES = (
     " COMMENT - EXTENSION ",
     " ACL - ",
 )
+
+# What a server older than the programs does not know, and what PostgreSQL 15.20 notes of each column.
+OF_SOME_SERVERS = re.compile(rb"SET transaction_timeout|ALTER TABLE ONLY \S+ ALTER COLUMN \S+ SET \(pg_attver=\d+\);")
 
 # Drops all tables and functions of the hub, and none that belongs to an extension.
 CLEAR_DATABASE = """
@@ -182,14 +186,14 @@ def _load(script: Path) -> None:
 
 
 def _script_for_server(lines: IO[bytes]) -> Iterator[bytes]:
-    """The script, without settings that a server older than the programs does not know; lines of data stay as they are."""
+    """The script, without settings that not every server knows; lines of data stay as they are."""
     yield CLEAR_DATABASE.encode()
     yield b"\n"
-    in_head = True
+    in_data = False
     for line in lines:
-        in_head = in_head and not line.startswith((b"COPY ", b"CREATE "))
-        if not (in_head and line.startswith(b"SET transaction_timeout")):
+        if in_data or not OF_SOME_SERVERS.match(line):
             yield line
+        in_data = line != b"\\.\n" if in_data else line.startswith(b"COPY ")
     yield f"\nUPDATE public.memoryhub_space SET {spaces.NEXT_REVISION};\n".encode()  # caches of before hold nothing of it
 
 

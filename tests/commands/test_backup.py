@@ -17,7 +17,7 @@ import pytest
 from django.apps import apps
 from psycopg import sql
 
-from memoryhub.server import postgres
+from memoryhub.server import dump, postgres
 from tests.running import TREE, clean, command, copied, copy, several
 
 
@@ -119,6 +119,17 @@ def test_every_row_of_every_table_comes_back(place, data_dir, started_once):
     assert before.keys() == after.keys()
     assert set(before["line"]) < set(after["line"]) and len(after["line"]) == len(before["line"]) + 1
     assert len(after["memoryhub_space"]) == len(before["memoryhub_space"])
+
+
+def test_what_not_every_server_knows_is_left_out_and_no_line_of_data():
+    setting, noted = (
+        b"SET transaction_timeout = 0;\n",
+        b"ALTER TABLE ONLY public.t ALTER COLUMN id SET (pg_attver=7);\n",
+    )
+    data = [b"COPY public.t (id) FROM stdin;\n", noted, setting, b"\\.\n"]
+    script = [setting, b"SET row_security = off;\n", noted, *data, noted]
+    _, _, *loaded, _ = dump._script_for_server(script)
+    assert loaded == [script[1], *data]
 
 
 def test_a_new_hub_becomes_the_old_one(place, data_dir):
