@@ -65,7 +65,8 @@ def unreviewed(space: Space, limit: int = 200) -> list[File]:
     """The files with changes on disk that count and that nobody looked at, newest first; `counts_since` is when the first of
     them began to count."""
     found = File.objects.within(space).filter(unreviewed_from__isnull=False, thread_id="")
-    first = Revision.objects.filter(file=OuterRef("pk"), number=OuterRef("unreviewed_from") + 1).values("created_at")
+    revisions = Revision.objects.within(space)
+    first = revisions.filter(file=OuterRef("pk"), number=OuterRef("unreviewed_from") + 1).values("created_at")
     return list(found.annotate(counts_since=Subquery(first[:1])).order_by("-modified_at")[:limit])
 
 
