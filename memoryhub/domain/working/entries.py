@@ -150,7 +150,8 @@ def entering(
     if one.copy_of:
         return statements.Change(TAKE_OVER, [one.copy_of, space.pk], "copied"), entry
     keep = spaces.get_setting(space, "working_limit") - 1
-    return entry, statements.Change(TRIM, [space.pk, key, space.pk, key, keep])
+    # In this order: where the table has copies on several servers, who deletes after an insert waits for whoever else does so.
+    return statements.Change(TRIM, [space.pk, key, space.pk, key, keep]), entry
 
 
 def _as_json(value: dict[str, Any] | list[Any]) -> str:
