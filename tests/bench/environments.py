@@ -32,6 +32,7 @@ PROGRAMS = {
     "langgraph": "langgraph-checkpoint-postgres",
     "basic-memory": "basic-memory",
     "redis": "redis",
+    "letta": "letta",
 }
 LEAST = {"basic-memory": (3, 12), "letta": (3, 12)}  # of Python; the others run wherever the hub does
 

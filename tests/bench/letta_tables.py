@@ -22,7 +22,7 @@ from sqlalchemy import text  # type: ignore[import-not-found]
 
 async def make() -> None:
     async with engine.begin() as connection:
-        await connection.execute(text("CREATE EXTENSION vector"))
+        await connection.execute(text("CREATE EXTENSION IF NOT EXISTS vector"))
         await connection.run_sync(Base.metadata.create_all)
         await connection.execute(text("CREATE SEQUENCE bench_messages"))
         await connection.execute(text("ALTER TABLE messages ALTER sequence_id SET DEFAULT nextval('bench_messages')"))

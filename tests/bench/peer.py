@@ -57,11 +57,12 @@ class Peer:
 
     def say(self, asked: dict[str, Any]) -> dict[str, Any]:
         assert self.process.stdin and self.process.stdout
-        self.process.stdin.write(json.dumps(asked) + "\n")
-        self.process.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.write(json.dumps(asked) + "\n")
+            self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:
-            raise RuntimeError("the other program ended early; its own words stand above")
+            raise environments.Unavailable("it ended early; its own words stand in what the bench printed")
         return json.loads(line)
 
 

@@ -1,6 +1,6 @@
 """Calls to memory beside other programs over the same texts: mem0 with pgvector, LangGraph's PostgresStore, Letta's server.
 
-    python -m tests.bench.peers [--rows 5000] [--rounds 5]
+    python -m tests.bench.peers [--rows 5000] [--rounds 5] [--only mem0 …]
 
 Starts a database of its own, in which each program has one too, and takes all of it away again. Everybody has the same embedder,
 which knows nothing and costs next to nothing, lists of the same length, and was asked the same other questions before.
@@ -38,17 +38,13 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.peers")
     parser.add_argument("--rows", type=int, default=5000, help="memories")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", nargs="+", choices=MEASURED, default=list(MEASURED), help="these programs alone")
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="memoryhub-bench-", dir="/tmp") as name:
         place = Path(name)
         with database(place, SECRET_KEY="b" * 40):
             scene = furnish(place, given.rows, given.rounds)
-            rows = [
-                *beside("mem0", against_mem0, scene),
-                *beside("langgraph", against_langgraph, scene),
-                *beside("letta", against_letta, scene),
-            ]
-    return finish(rows)
+            return finish([one for program in given.only for one in beside(program, scene)])
 
 
 @dataclass
@@ -82,11 +78,11 @@ def furnish(place: Path, rows: int, rounds: int) -> Scene:
     return Scene(space, place, rounds, texts, questions[:asked], questions[asked : asked + BEFORE], new)
 
 
-def beside(name: str, measure: Callable[[Scene, Peer], list[Row]], scene: Scene) -> list[Row]:
+def beside(name: str, scene: Scene) -> list[Row]:
     """Rows of one program, or one row that says why there are none."""
     try:
         with peer.running(name, scene.texts, scene.place) as one:
-            return measure(scene, one)
+            return MEASURED[name](scene, one)
     except environments.Unavailable as why:
         return [not_measured("search, list, add", environments.shown(name), str(why))]
 
@@ -281,6 +277,9 @@ def against_letta(scene: Scene, one: Peer) -> list[Row]:
             *rows("search", "search, 5: `retrieve`", lambda text: list(client.retrieve(text, hot=0)), asked),
             *rows("list", "list 20: working memory", lambda text: list(client.working(20)), asked),
         ]
+
+
+MEASURED = {"mem0": against_mem0, "langgraph": against_langgraph, "letta": against_letta}
 
 
 if __name__ == "__main__":

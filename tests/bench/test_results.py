@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 import signal
 import subprocess
 import sys
@@ -10,7 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.bench import environments, limits_svg, results, table
+from tests.bench import __main__ as bench
+from tests.bench import environments, limits_svg, peers, results, table
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -96,3 +98,11 @@ def test_a_second_signal_does_not_cut_short_what_is_taken_away(tmp_path):
         process.send_signal(signal.SIGTERM)
     assert process.wait(30) == 128 + signal.SIGTERM
     assert (tmp_path / "clean").exists()
+
+
+def test_every_program_beside_the_hub_is_pinned():
+    measured = {program for programs in bench.BESIDE.values() for program in programs}
+    assert measured == set(environments.PROGRAMS) >= {*environments.LEAST, *peers.MEASURED}
+    for name in measured:
+        assert re.fullmatch(r"[\w-]+ \d[\w.]*", environments.shown(name))
+        assert all("==" in line for line in environments.lock(name).read_text().splitlines())
