@@ -42,7 +42,7 @@ def page(request: HttpRequest) -> HttpResponse:
     before, start = parse_number(request.GET.get("before")), parse_number(request.GET.get("start")) or 0
     rows = listed_entries(request, show, words, before, start)
     twos = open_pairs(request, show, start)
-    is_counted, tally = show in PAGED_BY_POSITION, counts_by_filter(request)
+    is_counted, tally = show in PAGED_BY_POSITION, longterm.counts_by_filter(request.space)
     context = {
         "today": timezone.localdate(),
         "odds": longterm.contradictions_of(request.space, [one.number for one in rows])
@@ -114,19 +114,6 @@ def search_entries(request: HttpRequest, words: str) -> list[LongtermEntry]:
         one.number: one for one in longterm.entries_of(request.space).filter(number__in=numbers).select_related("agent")
     }
     return [found[one] for one in numbers if one in found]
-
-
-def counts_by_filter(request: HttpRequest) -> dict[str, int]:
-    everything, space = longterm.entries_of(request.space), request.space
-    return {
-        "live": everything.filter(state__in=longterm.LIVE).count(),
-        "pinned": everything.filter(pin__isnull=False).count(),
-        "due": longterm.due(space).count(),
-        "retired": everything.filter(state=longterm.RETIRED).count(),
-        "waiting": everything.filter(state=longterm.WAITING).count(),
-        "duplicate": longterm.open_conflicts(space, longterm.DUPLICATE).count(),
-        "contradiction": longterm.open_conflicts(space, longterm.CONTRADICTION).count(),
-    }
 
 
 @space_page("read", methods=("GET", "HEAD"))

@@ -242,3 +242,15 @@ def test_a_list_reads_its_files_at_once(call, mine, space, forge, statements):
     with statements() as more:
         answer = call("get", "", mine)
     assert len(answer.json()["items"]) == 9 and len(more) == len(few)
+
+
+def test_a_list_asks_once_for_the_texts_of_what_was_approved(call, mine, asked, space, statements):
+    reviewer = accounts.create_person(HUB, "mk")
+    spaces.add_member(space, HUB, reviewer, "reviewer")
+    seen = proposals.review(asked).found.sha256
+    proposals.approve(space, Actor.of_person(reviewer, "reviewer"), 1, seen=seen)
+    call("get", "", mine)
+    with statements() as sent:
+        (found,) = call("get", "", mine).json()["items"]
+    assert found["state"] == "approved" and found["result_sha256"] == sha(AFTER)
+    assert sum('FROM "memoryhub_revision"' in sql for sql in sent) == 1

@@ -140,8 +140,9 @@ def mount_at(space: Space, path: str) -> Mount | None:
 
 def source_readers(space: Space) -> dict[str, list[str]]:
     """For each path that prompts show, the names of the agents that have it: for lists of many files."""
-    listed = [source for source in Source.objects.within(space) if source.is_on]
-    have_own = {source.agent_id for source in Source.objects.within(space).exclude(agent=None)}
+    everything = list(Source.objects.within(space))
+    listed = [source for source in everything if source.is_on]
+    have_own = {source.agent_id for source in everything} - {None}
     found: dict[str, list[str]] = {}
     for agent in Agent.objects.within(space).filter(memory_is_on=True).order_by("name", "pk"):
         of = agent.pk if agent.pk in have_own else None
@@ -170,9 +171,9 @@ def in_every_prompt(space: Space) -> set[str]:
 
 def agents_reading(space: Space, path: str) -> list[Agent]:
     """The agents whose prompt has this path: by their own list of sources, or by the space's if they have none."""
-    listed = Source.objects.within(space)
-    have_own = set(listed.exclude(agent=None).values_list("agent_id", flat=True))
-    showing = set(listed.filter(path=path, is_on=True).values_list("agent_id", flat=True))
+    listed = list(Source.objects.within(space))
+    have_own = {source.agent_id for source in listed} - {None}
+    showing = {source.agent_id for source in listed if source.path == path and source.is_on}
     everyone = Agent.objects.within(space).filter(memory_is_on=True).order_by("name", "pk")
     if path in PROMPT_FILES.values():
         return [agent for agent in everyone if agent.fetched_dialect.family == "hub"]

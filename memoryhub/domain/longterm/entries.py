@@ -97,6 +97,25 @@ def due(space: Space, today: date | None = None) -> QuerySet[LongtermEntry]:
     )
 
 
+COUNTED = {
+    "live": "longtermentry WHERE state IN ('active', 'waiting')",
+    "pinned": "longtermentry WHERE pin IS NOT NULL",
+    "due": "longtermentry WHERE state IN ('active', 'waiting') AND review_by <= %(today)s",
+    "retired": "longtermentry WHERE state = 'retired'",
+    "waiting": "longtermentry WHERE state = 'waiting'",
+    "duplicate": "entrypair WHERE settled_at IS NULL AND kind = 'duplicate'",
+    "contradiction": "entrypair WHERE settled_at IS NULL AND kind = 'contradiction'",
+}
+# Each counted by itself, since each has an index of its own.
+COUNTS = f"SELECT {', '.join(f'(SELECT count(*) FROM memoryhub_{rows} AND space_id = %(space)s)' for rows in COUNTED.values())}"  # noqa: S608
+
+
+def counts_by_filter(space: Space) -> dict[str, int]:
+    """How many entries, or open pairs of entries, each filter of the list shows."""
+    found = statements.row(COUNTS, {"space": space.pk, "today": timezone.localdate()})
+    return dict(zip(COUNTED, found, strict=True))
+
+
 @dataclass(slots=True)
 class ListedEntry:
     """An entry as lists show it: of a long one its beginning alone."""

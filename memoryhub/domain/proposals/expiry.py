@@ -32,6 +32,10 @@ UPDATE memoryhub_proposal p SET state = 'expired', note = %s, decided_at = great
     updated_at = statement_timestamp(), decided_by_id = NULL, decided_by_name = %s
 FROM due WHERE p.id = due.id RETURNING p.number, p.path, p.kind
 """
+ANY_LATE = """
+SELECT EXISTS (SELECT FROM memoryhub_proposal WHERE space_id = %s AND state IN ('pending', 'outdated')
+    AND expires_at <= coalesce(%s::timestamptz, statement_timestamp()))
+"""
 EXPIRE_ONE, EXPIRE_ALL = EXPIRE.format(which="number = %s"), EXPIRE.format(which="true")
 
 
@@ -43,10 +47,7 @@ def ends_soon(proposal: Proposal) -> bool:
 
 def expire_late(space: Space, now: datetime | None = None) -> int:
     """Expires what is past its date in this space and says how many: every list of what waits begins here."""
-    waiting = Proposal.objects.within(space).filter(state__in=OPEN)
-    if not waiting.filter(expires_at__lte=now or Now()).exists():
-        return 0
-    return len(_expire(space, EXPIRE_ALL, now))
+    return len(_expire(space, EXPIRE_ALL, now)) if statements.row(ANY_LATE, [space.pk, now])[0] else 0
 
 
 @periodic("proposals.expire", every=timedelta(minutes=1))

@@ -196,4 +196,4 @@ def applied_diff(proposal: Proposal) -> tuple[str, str | None]:
     """What an approved proposal changed, from the revisions it lies between, and the sha256 of what it made."""
     kind = kind_of(proposal)
     before, after = kind.applied_texts(proposal)
-    return kind.diff(proposal, before, after)[:LARGEST_DIFF], kind.applied_sha(proposal)
+    return kind.diff(proposal, before, after)[:LARGEST_DIFF], kind.applied_sha(proposal, after)

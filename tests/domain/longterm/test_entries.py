@@ -418,3 +418,22 @@ def test_the_parts_of_the_map_are_named_once_while_memory_stays_as_it_is(space, 
     assert drawn(first.labels[0].part).labels != first.labels and len(named) == 2
     longterm.store(space, HUB, "Card refunds of branch 9 take 12 working days.")
     assert drawn().whole == 13 and len(named) == 3
+
+
+def test_the_counts_of_the_list_are_those_of_its_filters(space, rk):
+    texts = [REFUNDS, "Invoices are numbered per shop.", "Parcels leave at noon.", REFUNDS.replace("take 2", "take 3")]
+    first, second, third, *_ = [longterm.store(space, rk, text) for text in texts]
+    longterm.retire(space, rk, second.number, "no longer so")
+    longterm.set_review_by(space, rk, first.number, timezone.localdate())
+    longterm.pin(space, rk, third.number)
+    everything = longterm.entries_of(space)
+    assert longterm.counts_by_filter(space) == {
+        "live": everything.filter(state__in=longterm.LIVE).count(),
+        "pinned": len(longterm.pinned(space)),
+        "due": longterm.due(space).count(),
+        "retired": 1,
+        "waiting": everything.filter(state=longterm.WAITING).count(),
+        "duplicate": longterm.open_conflicts(space, "duplicate").count(),
+        "contradiction": longterm.open_conflicts(space, "contradiction").count(),
+    }
+    assert longterm.counts_by_filter(space)["due"] == longterm.counts_by_filter(space)["pinned"] == 1

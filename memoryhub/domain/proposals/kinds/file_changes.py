@@ -110,9 +110,9 @@ class ChangeKind:
         found = {row.number: None if row.is_deleted else bytes(row.content) for row in rows}
         return found.get(number - 1), found.get(number)
 
-    def applied_sha(self, proposal: Proposal) -> str | None:
-        """The sha256 of what an approved proposal made."""
-        return sha_of(self.applied_texts(proposal)[1])
+    def applied_sha(self, proposal: Proposal, after: bytes | None) -> str | None:
+        """The sha256 of what an approved proposal made, whose text is `after`."""
+        return sha_of(after)
 
     def risk(self, proposal: Proposal, found: list[Finding], before: bytes | None, after: bytes | None) -> int:
         """0 plain, 1 some, 2 look closely."""
@@ -293,7 +293,7 @@ class Move(ChangeKind):
     def applied_texts(self, proposal: Proposal) -> tuple[bytes | None, bytes | None]:
         return None, None
 
-    def applied_sha(self, proposal: Proposal) -> str | None:
+    def applied_sha(self, proposal: Proposal, after: bytes | None) -> str | None:
         path, number = proposal.change.get("to", ""), proposal.applied_revision
         moved = Revision.objects.within(proposal.space_id).filter(file__path=path, number=number)
         return moved.values_list("sha256", flat=True).first()
