@@ -8,6 +8,7 @@ import pytest
 from django.template import Context, Template
 from django.utils import timezone, translation
 from django.utils.safestring import mark_safe
+from django.utils.translation import gettext as _
 
 from memoryhub.dialects import coding
 from memoryhub.domain import accounts, files, prompts, proposals, spaces
@@ -158,3 +159,21 @@ def test_a_glyph_escapes_its_label_unless_it_is_html_already():
     assert 'aria-label="a &amp; b"' in g("x", mark_safe("a &amp; b"))
     assert 'aria-label="a &amp;amp; b"' in g("x", "a &amp; b")
     assert "aria-label" not in g("x")
+
+
+@pytest.mark.parametrize(
+    ("template", "drawn"),
+    [
+        ('{% translate "Prompt" %}', "提示词"),
+        ('{% translate "Prompt" as said %}<{{ said }}>', "<提示词>"),
+        ('{% translate "100% <b> of %(this)s" %}', "100% <b> of %(this)s"),
+        ("{% translate said %}", "&lt;b&gt;"),
+        ('{% translate "Prompt"|upper %}', "提示词"),
+        ('{% translate "Prompt" noop %}', "Prompt"),
+    ],
+)
+def test_words_of_a_template_are_those_of_the_reader_and_variables_are_escaped(template, drawn):
+    with translation.override("zh-hans"):
+        said = _("Prompt")
+        shown = Template("{% load i18n %}" + template).render(Context({"said": "<b>"}))
+    assert shown == drawn.replace("提示词", said)
