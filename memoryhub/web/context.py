@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memoryhub.domain import proposals, spaces
 from memoryhub.domain.accounts import may
-from memoryhub.domain.activity import counts_of_space
+from memoryhub.domain.activity import counts_of_waiting
 from memoryhub.models import Actor, Space
 from memoryhub.web.access import second_factor_missing
 
@@ -96,7 +96,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
     }
     if space is not None:
         # A view that counted already leaves its counts at the request.
-        counts: Any = getattr(request, "counts", None) or SimpleLazyObject(lambda: counts_of_space(space))
+        counts: Any = getattr(request, "counts", None) or SimpleLazyObject(lambda: counts_of_waiting(space))
         context["counts"] = counts
         context["to_decide"] = SimpleLazyObject(lambda: count_to_decide(request, space, role, counts.proposals))
         context["settings_nav"] = SimpleLazyObject(lambda: settings_nav(request, space.slug, role))

@@ -10,7 +10,7 @@ from django.utils import timezone, translation
 from django.utils.formats import date_format
 
 from memoryhub.domain import activity, prompts, spaces
-from memoryhub.domain.activity import counts_of_space
+from memoryhub.domain.activity import counts_of_space, counts_of_waiting
 from memoryhub.models import HUB, Delivery, File, Proposal, Record, RecordState, Revision, Source, WorkingEntry
 from tests.one_line import one_line
 
@@ -83,7 +83,7 @@ def test_it_costs_the_same_queries_for_any_number_of_rows(as_role, full, rows, s
     assert len(sent) == QUERIES
 
 
-QUERIES = 16  # the last: what agents are called
+QUERIES = 15  # the last: what agents are called
 
 
 @pytest.mark.parametrize(("language", "form"), [("en", "l j F"), ("zh-hans", "n月j日 l")])
@@ -154,3 +154,8 @@ def test_a_large_memory_is_not_counted_to_the_end(as_role, full):
     assert counts_of_space(full.space).longterm == 10_000
     assert activity.figures(full.space).promoted == 10_000
     assert "10,000+" in one_line(as_role("reviewer").get("/s/books/"))
+
+
+def test_the_numbers_of_the_navigation_are_those_of_the_overview(full):
+    all_of_it, waiting = counts_of_space(full.space), counts_of_waiting(full.space)
+    assert waiting == (all_of_it.held, all_of_it.proposals)

@@ -1,6 +1,6 @@
 """The append-only record of who did what, and the figures of the overview and the metrics."""
 
-from memoryhub.domain.activity.counts import Counts, counts_of_space, has_flow
+from memoryhub.domain.activity.counts import Counts, counts_of_space, counts_of_waiting, has_flow
 from memoryhub.domain.activity.daily import Daily, daily
 from memoryhub.domain.activity.log import (
     KINDS,
@@ -41,6 +41,7 @@ __all__ = [
     "as_csv",
     "as_json_lines",
     "counts_of_space",
+    "counts_of_waiting",
     "daily",
     "each_line",
     "expiring_entries",

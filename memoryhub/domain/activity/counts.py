@@ -1,29 +1,33 @@
-"""The counts of a space for the navigation and the overview, in one statement."""
+"""The counts of a space for the overview, and of what waits for the navigation, in one statement each."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from memoryhub.db import statements
 from memoryhub.models import Space
 
-# Counting a large table exactly takes too long for a number in the navigation: beyond this pages show "and more".
+# Counting a large table exactly takes too long for a number on a page: beyond this pages show "and more".
 MAX_COUNTED = 10_000
 
-SQL = """
+HELD = """(SELECT count(*) FROM (
+     SELECT 1 FROM "quarantine"."state" WHERE space_id = %(space)s AND state = 'held' AND is_newest LIMIT %(max)s) h)"""
+PROPOSALS = "(SELECT count(*) FROM memoryhub_proposal WHERE space_id = %(space)s AND state IN ('pending', 'outdated'))"
+SQL = f"""
 SELECT
   (SELECT count(*) FROM memoryhub_file WHERE space_id = %(space)s AND NOT is_deleted AND thread_id = '' AND revision > 0),
   (SELECT count(*) FROM (SELECT 1 FROM "quarantine"."record" WHERE space_id = %(space)s LIMIT %(max)s) r),
-  (SELECT count(*) FROM (
-     SELECT 1 FROM "quarantine"."state" WHERE space_id = %(space)s AND state = 'held' AND is_newest LIMIT %(max)s) h),
+  {HELD},
   (SELECT count(*) FROM memoryhub_workingentry
      WHERE space_id = %(space)s AND removed_at IS NULL AND (is_pinned OR expires_at > now())),
   (SELECT count(*) FROM (
      SELECT 1 FROM memoryhub_longtermentry WHERE space_id = %(space)s AND state <> 'retired' LIMIT %(max)s) l),
   (SELECT count(*) FROM memoryhub_agent WHERE space_id = %(space)s),
-  (SELECT count(*) FROM memoryhub_proposal WHERE space_id = %(space)s AND state IN ('pending', 'outdated')),
+  {PROPOSALS},
   (SELECT count(*) FROM memoryhub_membership WHERE space_id = %(space)s)
-"""
+"""  # noqa: S608 (SQL of ours)
+WAITING = f"SELECT {HELD}, {PROPOSALS}"
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,16 @@ class Counts:
 def counts_of_space(space: Space) -> Counts:
     """The counts of a space; records and long-term entries are counted up to a limit."""
     return Counts(*statements.row(SQL, {"space": space.pk, "max": MAX_COUNTED}))
+
+
+class Waiting(NamedTuple):
+    held: int
+    proposals: int
+
+
+def counts_of_waiting(space: Space) -> Waiting:
+    """The numbers beside the entries of the navigation, which every page shows: none of them needs a large table."""
+    return Waiting(*statements.row(WAITING, {"space": space.pk, "max": MAX_COUNTED}))
 
 
 FLOW = """

@@ -164,15 +164,21 @@ class LinePage:
 def page_of_lines(space: Space, page: int, *, before: int | None = None, **filters: Any) -> LinePage:
     """The next page of lines that fit. No index has their words, so one search reads at most MAX_SEARCHED of them."""
     before = search_start(space, before, filters.get("until"))
-    rows = list(find_lines(space, before=before, newest=MAX_SEARCHED, **filters)[: page + 1])
+    ends = _search_ends(space, before, filters) if any(filters.values()) else []
+    found = find_lines(space, before=before, **filters)
+    rows = list((found.filter(pk__gte=ends[0]) if ends else found)[: page + 1])
     if len(rows) > page:
         return LinePage(rows[:page], older=rows[page - 1].pk)
-    searched = find_lines(space, before=before, since=filters.get("since"), until=filters.get("until"))
-    ends = searched.values_list("pk", "at")[MAX_SEARCHED - 1 : MAX_SEARCHED + 1]
     if len(ends) < 2:  # there are no older lines
         return LinePage(rows)
-    last, at = ends[0]
-    return LinePage(rows, further=last, back_to=at)
+    at = ActivityLine.objects.within(space).filter(pk=ends[0]).values_list("at", flat=True).first()
+    return LinePage(rows, further=ends[0], back_to=at)
+
+
+def _search_ends(space: Space, before: int | None, filters: dict[str, Any]) -> list[int]:
+    """The last line that one search reads, and the one after it; of ids alone, which an index has."""
+    searched = find_lines(space, before=before, since=filters.get("since"), until=filters.get("until"))
+    return list(searched.values_list("pk", flat=True)[MAX_SEARCHED - 1 : MAX_SEARCHED + 1])
 
 
 def each_line(space: Space, **filters: Any) -> Iterator[ActivityLine]:
