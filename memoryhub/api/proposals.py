@@ -37,7 +37,7 @@ STILL_OPEN = (Proposal.State.PENDING, Proposal.State.OUTDATED)
 CURRENT = """
 SELECT id, state, updated_at FROM memoryhub_proposal
  WHERE space_id = %(space)s AND number = %(number)s AND (%(agent)s::bigint IS NULL OR agent_id = %(agent)s)
-   AND (state NOT IN ('pending', 'outdated') OR expires_at > now())
+   AND (state NOT IN ('pending', 'outdated') OR expires_at > statement_timestamp())
 """
 State = Literal["pending", "approved", "rejected", "withdrawn", "outdated", "expired"]
 
