@@ -123,10 +123,10 @@ def asked_since(agent: Any, moment: datetime) -> SafeString:
 @register.simple_tag(takes_context=True)
 def unreviewed_note(context: Context, path: str) -> str:
     """Says of a source that its text came from disk and that nobody reviewed it; empty for others. Asked once for a page."""
-    kept = context.render_context
-    if "unreviewed" not in kept:
-        kept["unreviewed"] = {file.path for file in files.unreviewed(context["space"])}
-    return _("from disk, not reviewed") if path in kept["unreviewed"] else ""
+    request = context["request"]  # what is kept with the rendering ends with the part of the page that is included
+    if not hasattr(request, "unreviewed"):
+        request.unreviewed = {file.path for file in files.unreviewed(context["space"])}
+    return _("from disk, not reviewed") if path in request.unreviewed else ""
 
 
 @register.simple_tag

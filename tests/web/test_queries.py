@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memoryhub.domain import accounts, spaces
+from memoryhub.domain import accounts, files, prompts, spaces
 from memoryhub.models import HUB
 from tests.planting import PK, plant
 from tests.web.test_walls import IN_SPACE
@@ -64,3 +64,13 @@ def test_what_stands_around_a_page_takes_five_statements(house, as_role, stateme
     said = "\n".join(" ".join(sql.split())[:120] for sql in sent)
     assert len(sent) <= 5, f"more than session, person, space with role, counts and the menu's spaces:\n{said}"
     assert "UPDATE" not in said
+
+
+def test_a_prompt_asks_once_which_sources_nobody_reviewed(house, as_role, statements):
+    agent = prompts.create_agent(house.space, HUB, "scout")
+    files.add_mount(house.space, HUB, "/memories/", store="database", policy="trusted")
+    for name in ("one.md", "two.md"):
+        files.write(house.space, HUB, f"/memories/{name}", b"Be kind.\n")
+        prompts.add_source(house.space, HUB, f"/memories/{name}")
+    sent = asked(as_role("owner"), f"/s/{house.space.slug}/prompt/{agent.slug}/", statements)
+    assert sum('"memoryhub_file"."unreviewed_from" IS NOT NULL' in sql for sql in sent) == 1
