@@ -27,9 +27,10 @@ ARGUMENTS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    # Two pages behind the address bar, which nobody sees, take two thirds of the processor time of each new window.
+    # Two pages behind the address bar, which nobody sees, take two thirds of the processor time of each new window; a
+    # process kept ready for another site takes a sixth.
     # The last list counts, so the second line repeats what Playwright leaves out by itself.
-    "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,"
+    "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,SpareRendererForSitePerProcess,"
     "AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,"
     "LensOverlay,MediaRouter,PaintHolding,ThirdPartyStoragePartitioning,AvoidCorsURLLoaderRestartOnRedirect,"
     "OptimizationHints,NetworkTimeServiceQuerying,AimEnabled,PreconnectToSearch",
