@@ -153,7 +153,7 @@ def retrieve(
     asked = input_checks.check_text(query, "query")
     found = replica.read(lambda: retrieval.retrieve(
         caller.space, asked, agent=caller.agent, hot=hot, cold=cold, threshold=None if threshold == "" else threshold,
-        max_chars=max_chars, scope=scope or None,
+        max_chars=max_chars, scope=scope or None, mark=caller.space.longterm_mark,
     ))  # fmt: skip
     if wants_text(request):
         text = retrieval.as_text(found.items, by_words=bool(found.warnings))

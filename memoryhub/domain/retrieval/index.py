@@ -51,11 +51,16 @@ def mark_in(rows: Sequence[Sequence[Any]]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query by its text and, unless the embedder is away, its vector."""
+    """A query by its text and, unless the embedder is away, its vector.
+
+    `mark` is the `longterm_mark` that the space had when the call had begun, where that was read already: what is kept under it is
+    of now.
+    """
 
     text: str
     embedder: Embedder | None = None
     vector: statements.Half | None = None
+    mark: int | None = None
 
     @property
     def embedded_by(self) -> str:

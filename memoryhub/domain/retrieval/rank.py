@@ -18,15 +18,22 @@ from memoryhub.models import Space
 MAX_QUERY_LENGTH = 4000  # characters
 
 
-def rank(space: Space, query: str, readers: Readers, wanted: Wanted, embedder: Embedder | None = None) -> Hits:
+def rank(
+    space: Space,
+    query: str,
+    readers: Readers,
+    wanted: Wanted,
+    embedder: Embedder | None = None,
+    mark: int | None = None,
+) -> Hits:
     """What words and meaning bring up; while the embedder is away, what the words alone do, with a warning.
 
-    `embedder` is another one than the one that serves the space.
+    `embedder` is another one than the one that serves the space; `mark` as in `Query`.
     """
     text = query[:MAX_QUERY_LENGTH]
     try:
         one = embedder or serving_embedder(space)
-        asked = Query(text, one, query_vector(one, text))
+        asked = Query(text, one, query_vector(one, text), mark)
         wanted = replace(wanted, is_unread=not reads(one, text))
     except EmbedderUnavailable as away:
         hits = _best(space.pk, Query(text), readers, wanted)

@@ -71,11 +71,13 @@ def retrieve(
     embedder: Embedder | None = None,
     everyone: bool = False,
     show_cut: int = 0,
+    mark: int | None = None,
 ) -> Found:
     """The newest working entries (`hot`), then the long-term chunks that fit the query best (`cold`), as this agent may read them.
 
     Limits that are not given are those of the agent, or of the space. `everyone` reads every agent's own memory too, for people;
-    `embedder` asks another one than the one that serves; `show_cut` is how many of those that the threshold cut off are told.
+    `embedder` asks another one than the one that serves; `show_cut` is how many of those that the threshold cut off are told;
+    `mark` is the `longterm_mark` of the space where this call has read it, which spares a statement.
     """
     given = {"hot": hot, "cold": cold, "threshold": threshold, "max_chars": max_chars, "words": words}
     limits = limits_of(space, agent).with_values(check_limits(given))
@@ -86,7 +88,7 @@ def retrieve(
     if not query.strip() or (limits.cold == 0 and not show_cut) or (scope == "agent" and agent is None):
         return Found(first, [], limits.threshold or 0.0, "", [])
     wanted = Wanted(limits.cold, show_cut, limits.threshold, words=limits.words)
-    hits = rank(space, query, readers_for(agent, scope, everyone), wanted, embedder)
+    hits = rank(space, query, readers_for(agent, scope, everyone), wanted, embedder, mark)
     best, cut_off = (
         [_cold(one, hits.texts[one.id], limits.max_chars) for one in some] for some in (hits.best, hits.cut_off)
     )

@@ -123,6 +123,23 @@ def test_all_that_new_words_need_comes_in_one_statement(facts, asked):
     assert [sql for sql, *_ in asked] == [postings.MARK]
 
 
+def test_a_call_that_has_read_the_mark_of_the_space_does_not_ask_for_it_again(facts, asked):
+    def told(space):
+        return [one.content for one in retrieval.retrieve(space, QUERY, hot=0, mark=space.longterm_mark).cold]
+
+    cold(facts)
+    before = Space.objects.get(pk=facts.pk)
+    asked.clear()
+    assert told(before) == ["A card refund takes ten days."]
+    assert not asked
+    elsewhere = caches_of_this_process()
+    longterm.edit(facts, HUB, 1, "A card refund takes five days.")
+    take_caches(elsewhere)
+    assert told(Space.objects.get(pk=facts.pk)) == ["A card refund takes five days."]
+    take_caches(elsewhere)
+    assert told(facts) == told(before) == ["A card refund takes five days."]  # marks of before are asked about
+
+
 def test_what_stands_in_many_texts_is_read_apart(facts, asked):
     LexemeCount.objects.within(facts).filter(lexeme="teal").update(chunks=postings.MAX_POSTINGS + 1)
     ChunkCount.objects.within(facts).update(chunks=10 * postings.MAX_POSTINGS)

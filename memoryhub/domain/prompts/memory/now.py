@@ -32,7 +32,7 @@ def longterm_entries(
         return found, []
     sought = retrieval.retrieve(
         space, query, agent=agent, hot=0, cold=limits.cold, threshold=limits.threshold, max_chars=limits.max_chars,
-        words=limits.words,
+        words=limits.words, mark=mark,
     )  # fmt: skip
     found = tuple(entry_of(item) for item in sought.cold)
     if not sought.warnings:  # by words alone, while the embedder is away

@@ -1,7 +1,7 @@
 """Long-term memory's index that this process keeps: postings of words, vectors of spaces that are not large, and texts.
 
 Nothing that is kept is taken on trust. Whatever changes what is found gives the space another `longterm_mark` in the same
-transaction; each query asks the database for the mark, and everything in its answer is of that one.
+transaction; each query asks the database for the mark, unless its call just did, and everything in its answer is of that one.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ def _cosines(
     Of a space that is too large to keep the database says what is nearest, and which mark it has.
     """
     if query.vector is None:
-        postings.check(space, counts)
+        postings.check(space, counts, query.mark)
         return {}
     key = vectors.Key(space, query.embedded_by, query.dimensions)
     if fits_in_memory(counts.chunks, key.dimensions) and (kept := vectors.load(key, counts.mark, counts.chunks)):
-        postings.check(space, counts)
+        postings.check(space, counts, query.mark)
         return kept.cosines(query.vector, readers, wanted, others)
     return vector_index.cosines(space, counts.mark, counts.chunks, query, readers, wanted, others)

@@ -119,9 +119,9 @@ def count(space: int, readers: Readers, query: str) -> Counts:
     return _kept_counts(space, lexemes) or _read_counts(space, readers, lexemes)
 
 
-def check(space: int, counts: Counts) -> None:
-    """Raises `Changed` unless these are the counts of now."""
-    if counts.is_kept and mark_in(statements.rows(MARK, [space])) != counts.mark:
+def check(space: int, counts: Counts, mark: int | None = None) -> None:
+    """Raises `Changed` unless these are the counts of now, or of the mark that the call has read already."""
+    if counts.is_kept and counts.mark != mark and mark_in(statements.rows(MARK, [space])) != counts.mark:
         raise Changed
 
 
