@@ -152,8 +152,8 @@ def test_a_text_that_waits_to_be_written_is_not_answered_from_the_cache(space, a
     File.objects.update(written_revision=None)
     spaces.mark_setup(space)
     agent("GET", "files/memories/AGENTS.md")
-    cached = [key for key in cache.items if key[:2] == (space.pk, Space.objects.get(pk=space.pk).revision)]
-    assert cached == []
+    now = Space.objects.get(pk=space.pk).revision
+    assert cache.get((space.pk, "/memories/AGENTS.md"), now) is None
 
 
 def test_a_proposal_that_still_waits_is_a_304(space, forge, agent):
