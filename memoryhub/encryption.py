@@ -29,7 +29,7 @@ def _derived(key: bytes) -> bytes:
 
 
 def _fernet() -> ModuleType:
-    # Inside: 6 MB of memory, for the few processes that check a code or share a key with other nodes.
+    # Inside: over 1 MB of memory, for the few processes that check a code or share a key with other nodes.
     from cryptography import fernet
 
     return fernet

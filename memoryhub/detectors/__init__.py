@@ -21,7 +21,6 @@ __all__ = [
     "COST",
     "MAX_FINDINGS",
     "PROPOSAL",
-    "QUARANTINE",
     "RANK",
     "Finding",
     "KnownText",
@@ -33,7 +32,6 @@ __all__ = [
 ]
 
 PROPOSAL = ("secrets", "hidden", "injection", "risky_advice", "duplicate", "transient", "vague")
-QUARANTINE = ("coherence", "secrets", "hidden", "injection", "risky_advice", "duplicate")
 COST = "cost"
 """The code of the finding that stands for what was not looked at, because the text takes too long to check."""
 MAX_FINDINGS = 200

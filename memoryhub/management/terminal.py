@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from argparse import SUPPRESS, ArgumentParser, HelpFormatter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NoReturn, TypeVar
 
 from memoryhub.text import catalogue, unseen
@@ -40,23 +40,23 @@ class TranslatedHelp(HelpFormatter):
         super().add_usage(usage, actions, groups, say("usage:") + " " if prefix is None else prefix)
 
 
-def with_help(parser: P, translate: Callable[[str], str] = say) -> P:
+def with_help(parser: P) -> P:
     """The parser with its description, the help of its arguments and its refusals in the language of the terminal."""
     if parser.description:
-        parser.description = translate(parser.description)
+        parser.description = say(parser.description)
     for action in parser._actions:  # argparse has no other way to list them
         if OF_DJANGO.intersection(action.option_strings):
             action.help = SUPPRESS
         if action.help and action.help is not SUPPRESS:
-            action.help = translate(action.help)
+            action.help = say(action.help)
     for group in parser._action_groups:
         if group.title:
-            group.title = translate(group.title)
+            group.title = say(group.title)
     parser.formatter_class = type("_Help", (TranslatedHelp, parser.formatter_class), {})
 
     def refuse(message: str) -> NoReturn:
         parser.print_usage(sys.stderr)
-        parser.exit(2, f"{parser.prog}: {translate(message)}\n")
+        parser.exit(2, f"{parser.prog}: {say(message)}\n")
 
     # Called from Python, a command of Django raises instead.
     if getattr(parser, "called_from_command_line", True):

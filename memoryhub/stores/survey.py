@@ -143,15 +143,15 @@ class Intake:
                 taken.append(entry)
         return taken, out
 
-    def hides_all_of(self, folder: str, most: int = MAX_LOOKED_AT) -> bool:
-        """Whether something lies in a folder, and nothing of it is taken in, as far as a look at so many entries tells."""
+    def hides_all_of(self, folder: str) -> bool:
+        """Whether something lies in a folder, and nothing of it is taken in, as far as its first entries tell."""
         left_out = looked = 0
         for _, taken, out in self._walk(folder):
             if any(not entry.is_folder for entry in taken):
                 return False
             left_out += len(out)
             looked += len(taken) + len(out)
-            if looked > most:
+            if looked > MAX_LOOKED_AT:
                 break
         return left_out > 0
 

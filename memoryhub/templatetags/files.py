@@ -187,7 +187,7 @@ def diff_table(change: Any, caption: str, more: str = "") -> SafeString:
     """A unified comparison; with `more`, folded lines link to that URL."""
     rows = change.first_rows(MAX_DIFF_ROWS + 1)
     body = "".join(
-        _fold_row(row, more, 4) if row.kind == "fold" and more else diff_row(row) + _moved_note(row)
+        _fold_row(row, more) if row.kind == "fold" and more else diff_row(row) + _moved_note(row)
         for row in rows[:MAX_DIFF_ROWS]
     )
     if len(rows) > MAX_DIFF_ROWS:
@@ -196,10 +196,10 @@ def diff_table(change: Any, caption: str, more: str = "") -> SafeString:
     return _table(coarse_row(change) + body, caption, '<col class="c-no"><col class="c-no"><col class="c-sign"><col>')
 
 
-def _fold_row(row: Any, more: str, columns: int) -> str:
+def _fold_row(row: Any, more: str) -> str:
     words = unchanged_lines(row.count)
     said = f'<a href="{escape(more)}">{words}</a>' if more else words
-    return f'<tr class="fold"><td colspan="{columns}">{said}</td></tr>'
+    return f'<tr class="fold"><td colspan="4">{said}</td></tr>'
 
 
 def _moved_note(row: Any) -> str:
@@ -225,7 +225,7 @@ def split_table(change: Any, caption: str, more: str = "") -> SafeString:
     rows = []
     for pair in change.pairs:
         if not isinstance(pair, tuple):
-            rows.append(_fold_row(pair, more, 4))
+            rows.append(_fold_row(pair, more))
         else:
             rows.append(f"<tr>{_cell(pair[0], 'old')}{_cell(pair[1], 'new')}</tr>")
     return _table("".join(rows), caption, '<col class="c-no"><col><col class="c-no"><col>')

@@ -108,13 +108,13 @@ def line_with_marks(
     return "".join(out)
 
 
-def finding_rows(findings: Sequence[Finding], columns: int = 4) -> str:
+def finding_rows(findings: Sequence[Finding]) -> str:
     """The boxes below a line, one for each kind of finding."""
     kinds: dict[tuple[str, str], list[Finding]] = {}
     for one in findings:
         kinds.setdefault((one.code, one.kind), []).append(one)
     return "".join(
-        f'<tr class="finding add" id="f{same[0].line}-{escape(code)}"><td colspan="{columns}">{finding_box(code, same)}</td></tr>'
+        f'<tr class="finding add" id="f{same[0].line}-{escape(code)}"><td colspan="4">{finding_box(code, same)}</td></tr>'
         for (code, _), same in kinds.items()
     )
 

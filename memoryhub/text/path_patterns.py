@@ -17,8 +17,8 @@ MAX_CHARACTERS = 20_000  # of all alternatives of a pattern together; further br
 def matches(pattern: str, path: str) -> bool:
     """Whether a whole path fits, hidden names included. A pattern without a slash is compared with the last name alone."""
     if "/" not in pattern:
-        return _matches_any(pattern, path.rstrip("/").rpartition("/")[2], False)
-    return _matches_any(pattern.lstrip("/"), path.lstrip("/"), False)
+        return _matches_any(pattern, path.rstrip("/").rpartition("/")[2])
+    return _matches_any(pattern.lstrip("/"), path.lstrip("/"))
 
 
 MAX_COMPARISONS = 1_000_000  # of names with steps, in one search: under a second
@@ -57,9 +57,9 @@ def glob_matches(pattern: str, relative: str) -> bool:
     return Glob(pattern).matches(relative)
 
 
-def _matches_any(pattern: str, path: str, skip_hidden: bool) -> bool:
+def _matches_any(pattern: str, path: str) -> bool:
     names = path.split("/")
-    return any(_walk(steps, names, skip_hidden)[0] for steps in _compiled(pattern))
+    return any(_walk(steps, names, False)[0] for steps in _compiled(pattern))
 
 
 # One expression for each name of a path; None stands for `**`, any number of names.

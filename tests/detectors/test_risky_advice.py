@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memoryhub import detectors
+from memoryhub.domain.quarantine.gate import DEFAULT_STEPS
 from tests.detectors import findings_of
 
 SENDS = [
@@ -87,7 +88,7 @@ def test_honest_memory_is_left_alone(text: str) -> None:
 
 
 def test_proposals_and_the_gate_look_for_it() -> None:
-    assert "risky_advice" in detectors.PROPOSAL and "risky_advice" in detectors.QUARANTINE
+    assert "risky_advice" in detectors.PROPOSAL and "risky_advice" in DEFAULT_STEPS
 
 
 def test_the_offsets_are_those_of_the_text_as_sent() -> None:

@@ -167,7 +167,7 @@ def _front_matter_end(text: str) -> int:
 
 def with_entry(known: Format, text: str, number: int, new: str) -> str:
     """The text with another entry in place of one."""
-    one = _found(known, text, number)
+    one = entry_of(known, text, number)
     is_paragraph = known.shape == BLOCKS and not BULLET.match(one.text)
     written = _paragraph(text, new) if is_paragraph else _written(known, new)
     return _checked(known, text[: one.start] + written + text[one.end :])
@@ -183,7 +183,7 @@ def _paragraph(text: str, new: str) -> str:
 
 def without_entry(known: Format, text: str, number: int) -> str:
     """The text without an entry, and without the line or separator that it leaves."""
-    one = _found(known, text, number)
+    one = entry_of(known, text, number)
     if known.shape == SECTIONS:
         kept = [entry.text for entry in entries_of(known, text) if entry.number != number]
         return SEPARATOR.join(kept)
@@ -207,7 +207,10 @@ def and_entry(known: Format, text: str, new: str) -> str:
 
 def entry_of(known: Format, text: str, number: int) -> Entry:
     """One entry by its number; refused where there is none."""
-    return _found(known, text, number)
+    found = entries_of(known, text)
+    if not 1 <= number <= len(found):
+        raise Invalid(f"There is no entry {number} in this file. Look at it again.", code="no_entry")
+    return found[number - 1]
 
 
 def as_line(entry: Entry) -> str:
@@ -215,13 +218,6 @@ def as_line(entry: Entry) -> str:
     said = TARGET.sub(lambda match: match[0] if "://" in match[2] else match[1], entry.text)
     lines = [line.strip() for line in BULLET.sub("", said.strip(), count=1).split("\n") if line.strip()]
     return "- " + "\n  ".join(lines)
-
-
-def _found(known: Format, text: str, number: int) -> Entry:
-    found = entries_of(known, text)
-    if not 1 <= number <= len(found):
-        raise Invalid(f"There is no entry {number} in this file. Look at it again.", code="no_entry")
-    return found[number - 1]
 
 
 def _written(known: Format, new: str) -> str:

@@ -61,10 +61,10 @@ class Offer:
         return [path for path in (*self.folders, *self.projects) if path not in self.mounted]
 
 
-def find_laptop(actor: Actor, named: Sequence[str] = (), home: str = "") -> Offer:
-    """The coding agents of the home of whoever runs the hub, by default, and the projects named; those that agents remember too."""
+def find_laptop(actor: Actor, named: Sequence[str] = ()) -> Offer:
+    """The coding agents of the home of whoever runs the hub, and the projects named; those that agents remember too."""
     _require_operator(actor)
-    home = os.path.abspath(home or os.path.expanduser("~"))
+    home = os.path.abspath(os.path.expanduser("~"))
     wanted = [_named_project(one) for one in named]
     here = coding_agents.project_of(os.path.abspath("."))
     found = coding_agents.find_agents(home, [*wanted, here], env=os.environ)

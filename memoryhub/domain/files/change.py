@@ -214,10 +214,8 @@ def save_text(change: Change, content: bytes, *, kind: str = "write", **facts: A
     )
 
 
-def save_if_changed(
-    change: Change, content: bytes, kind: str, says: str, reason: str, proposal: int | None
-) -> Revision:
-    """Record the content as a revision; answers the newest revision where nothing changed."""
+def save_if_changed(change: Change, content: bytes, reason: str, proposal: int | None) -> Revision:
+    """Record the content as an edit; answers the newest revision where nothing changed."""
     if content == change.before:
         return revisions.get_revision(change.file, change.file.revision)
-    return record_change(change, content, f"files.{kind}", says, kind=kind, reason=reason, proposal=proposal)
+    return record_change(change, content, "files.edit", "edited", kind="edit", reason=reason, proposal=proposal)

@@ -47,13 +47,11 @@ class FolderEntry:
     children: list[FolderEntry] | None = None
 
 
-def folder_entries(
-    space: Space, prefix: str, start: int = 0, count: int = FOLDER_PAGE_SIZE
-) -> tuple[list[FolderEntry], int]:
-    """Some of the entries of a folder, behind the last of them the sources that are missing in it; and how many there are."""
-    found, total = find.page_of_entries(space, prefix, start, count, with_odd=True)
+def folder_entries(space: Space, prefix: str, start: int = 0) -> tuple[list[FolderEntry], int]:
+    """A page of the entries of a folder, behind the last of them the sources that are missing in it; and how many there are."""
+    found, total = find.page_of_entries(space, prefix, start, FOLDER_PAGE_SIZE, with_odd=True)
     rows = [FolderEntry(e.path, e.name, e.is_dir, e.size, e.modified_at, note=e.note) for e in found]
-    if start + count >= total:
+    if start + FOLDER_PAGE_SIZE >= total:
         rows += _missing_sources(space, source_readers(space), prefix, {row.path for row in rows})
     return rows, total
 

@@ -240,7 +240,7 @@ def edit(
     """Replace a string in a file by another, with the rules of agents' edit tools."""
     with locked_change(space, actor, path, thread_id, place, if_match, guard=guard) as change:
         content = bytes_of(edits.apply_edit(text_of(change.before), old, new, replace_all))
-        return save_if_changed(change, content, "edit", "edited", reason, proposal)
+        return save_if_changed(change, content, reason, proposal)
 
 
 def insert(
@@ -250,7 +250,7 @@ def insert(
     """Insert text after a line of a file; 0 is the beginning."""
     with locked_change(space, actor, path, thread_id, place, guard=guard) as change:
         content = bytes_of(edits.apply_insert(text_of(change.before), line, text))
-        return save_if_changed(change, content, "edit", "edited", reason, proposal)
+        return save_if_changed(change, content, reason, proposal)
 
 
 def delete(

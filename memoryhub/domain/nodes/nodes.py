@@ -27,6 +27,7 @@ from memoryhub.models import Node, SharedKey
 
 log = logging.getLogger("memoryhub")
 BEAT_SECONDS = 5.0
+STOP_SECONDS = 60.0  # that nodes have to stop when they are told to
 AWAY_SECONDS = 20.0  # a node that was not seen for so long is away
 
 
@@ -153,14 +154,14 @@ def require_none_running(*, besides: str = "") -> None:
         )
 
 
-def stop_all(*, besides: str = "", wait: float = 60.0) -> list[str]:
-    """Tells all other nodes to stop and waits for them; answers their names. Conflict names those that did not stop in time."""
-    found = list(running().exclude(pk=besides))
+def stop_all() -> list[str]:
+    """Tells all nodes to stop and waits for them; answers their names. Conflict names those that did not stop in time."""
+    found = list(running())
     Node.objects.filter(pk__in=[one.pk for one in found]).update(is_told_to_stop=True)
-    until = time.monotonic() + wait
-    while running().exclude(pk=besides).exists() and time.monotonic() < until:
+    until = time.monotonic() + STOP_SECONDS
+    while running().exists() and time.monotonic() < until:
         time.sleep(0.3)
-    require_none_running(besides=besides)
+    require_none_running()
     return [one.name for one in found]
 
 

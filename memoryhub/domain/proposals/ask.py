@@ -87,7 +87,6 @@ def propose_promotion(
     scope: str = "group",
     record: Record | None = None,
     reason: str = "",
-    session_id: str = "",
     thread_id: str = "",
     tool_call_id: str = "",
 ) -> Proposal:
@@ -96,7 +95,7 @@ def propose_promotion(
     if not content.strip():
         raise Invalid("There is nothing to promote: the content is empty.", code="invalid_content", field="content")
     change = {"scope": scope, "record_id": record.pk if record else None,
-              "session_id": clean(session_id or (record.session_id if record else ""), 200)}  # fmt: skip
+              "session_id": clean(record.session_id if record else "", 200)}  # fmt: skip
     proposal = Proposal(
         space=space, agent=agent, agent_name=agent.slug, kind=Proposal.Kind.PROMOTION, change=change, content=content.encode(),
         reason=clean(reason, 2000), thread_id=clean(thread_id, 200), tool_call_id=clean(tool_call_id, 200),

@@ -61,9 +61,9 @@ def expire(now: datetime | None = None) -> dict[str, int]:
     return {"expired": ended}
 
 
-def expire_one(space: Space, number: int, now: datetime | None = None) -> bool:
+def expire_one(space: Space, number: int) -> bool:
     """Expires this one if it is past its date; of two who find that out at one moment one does."""
-    return bool(_expire(space, EXPIRE_ONE, now, number))
+    return bool(_expire(space, EXPIRE_ONE, None, number))
 
 
 @transaction.atomic

@@ -76,13 +76,13 @@ def is_written(file: File) -> bool:
     return file.written_revision == file.revision and not file.problem
 
 
-def sync_file(space: Space, path: str, place: Place, thread_id: str = "") -> File | None:
+def sync_file(space: Space, path: str, place: Place) -> File | None:
     """Bring one file and its disk in step; None if it is neither in the hub nor on disk."""
     with transaction.atomic():
-        in_hub = File.objects.within(space).filter(path=path, thread_id=thread_id).exists()
+        in_hub = File.objects.within(space).filter(path=path, thread_id="").exists()
         if not in_hub and not (isinstance(place.store, FilesystemStore) and _takes_new(place, place.store)):
             return None
-        file = lock_file(space, path, thread_id)
+        file = lock_file(space, path)
         if why := place.why_out():
             leave_out(space, file, why)
             return None

@@ -138,8 +138,8 @@ def matched_paths(space: Space, pattern: str, most: int = MAX_MATCHED) -> list[s
     )
 
 
-def count_matched(space: Space, patterns: list[str], most: int = MAX_MATCHED) -> tuple[list[int], bool]:
-    """For each pattern how many files of the hub it matches, by one query: at most so many. Also whether not every file was
+def count_matched(space: Space, patterns: list[str]) -> tuple[list[int], bool]:
+    """For each pattern how many files of the hub it matches, by one query: MAX_MATCHED at most. Also whether not every file was
     looked at: of many patterns only as many files as take about half a second."""
     if not patterns:
         return [], False
@@ -148,7 +148,7 @@ def count_matched(space: Space, patterns: list[str], most: int = MAX_MATCHED) ->
     listed = list(known.values_list("path", flat=True)[: look_at + 1])
     is_cut, listed = len(listed) > look_at, listed[:look_at]
     return [
-        sum(1 for _ in islice((path for path in listed if matches(pattern, path)), most)) for pattern in patterns
+        sum(1 for _ in islice((path for path in listed if matches(pattern, path)), MAX_MATCHED)) for pattern in patterns
     ], is_cut
 
 
