@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.bench import environments, results, table
+from tests.bench import environments, redis_server, results, table
 from tests.bench.served import end_in_order
 
 HERE = Path(__file__).parent
@@ -62,10 +62,12 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     if unknown := set(options.names) - set(names()):
         parser.error(f"no measurement is named {', '.join(sorted(unknown))}; there is: {', '.join(names())}")
-    names_of_groups = options.names or sorted(set(names()) - APART)
-    environments.make_all([one for name in names_of_groups for one in BESIDE.get(name, ())])
+    chosen = options.names or sorted(set(names()) - APART)
+    if "layers" in chosen:
+        redis_server.ensure()
+    environments.make_all([one for name in chosen for one in BESIDE.get(name, ())])
     groups: dict[str, results.Group] = {}
-    for name in names_of_groups:
+    for name in chosen:
         print(f"measuring {name} …", flush=True)
         groups[name] = measured(name, SMOKE.get(name, []) if options.smoke else [])
     table.show([one for group in groups.values() for one in group.rows])
