@@ -45,7 +45,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--faults", default="", help="only these, separated by commas: " + ", ".join(sorted(faults.KINDS))
     )
-    parser.add_argument("--keep", default="", metavar="DIR", help="keep what actors noted in this folder")
+    parser.add_argument(
+        "--keep", default="", metavar="DIR", help="keep what actors noted and nodes said in this folder"
+    )
     options = parser.parse_args(arguments)
     chosen = [name.strip() for name in options.faults.split(",") if name.strip()]
     if unknown := set(chosen) - set(faults.KINDS):
@@ -66,6 +68,7 @@ def soak(options: argparse.Namespace, chosen: list[str]) -> int:
             stop_actors(processes, outcome)
         outcome.wrong += [f"node {name} is not ready at the end" for name in wait_until_ready(scene, RECOVERY)]
         checker = Checker(scene, outcome.windows)
+        scene.cluster.keep_errors(scene.logs)
         if options.keep:
             subprocess.run(["cp", "-r", str(scene.logs), options.keep], check=False)
         outcome.wrong += checker.run()

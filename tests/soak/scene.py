@@ -37,6 +37,7 @@ class SoakCluster(Cluster):
         self.links: dict[str, Link] = {}
         self.ports: dict[str, int] = {}
         self.disks: list[Path] = []
+        self.hubs: list[Hub] = []  # all that were started, also those that were killed
         self.tokens: dict[str, str] = {}
 
     # ---- servers
@@ -87,7 +88,14 @@ class SoakCluster(Cluster):
     def start_node(self, name: str, *, wait: bool = True) -> Hub:
         port = self.environment(name) and self.ports[name]
         clock = {"DJANGO_SETTINGS_MODULE": "tests.soak.clock_settings", "SOAK_CLOCK": str(self.clock(name))}
-        return self.start(name, "--port", str(port), wait=wait, **clock)
+        hub = self.start(name, "--port", str(port), wait=False, **clock)
+        self.hubs.append(hub)
+        return hub.wait_ready() if wait else hub
+
+    def keep_errors(self, folder: Path) -> None:
+        """What each hub wrote on stderr, as a file each."""
+        for number, hub in enumerate(self.hubs):
+            (folder / f"{number}-{hub.data_dir.name}.log").write_text(hub.stderr())
 
     def clock(self, name: str) -> Path:
         """The file that says by how many seconds this node's clock is wrong."""
