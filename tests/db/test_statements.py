@@ -4,7 +4,7 @@ from contextlib import nullcontext
 
 import psycopg
 import pytest
-from django.db import OperationalError, connection
+from django.db import InternalError, OperationalError, connection
 
 from memoryhub.db import statements
 from memoryhub.domain import activity, quarantine, spaces, working
@@ -103,3 +103,11 @@ def test_a_column_that_a_row_does_not_name_gets_its_default(space):
     finally:
         with connection.cursor() as cursor:
             cursor.execute("ALTER TABLE activity.line DROP COLUMN later")
+
+
+def test_an_answer_that_breaks_off_is_of_a_lost_connection():
+    """As PgBouncer ends one whose server was killed; what a server numbers stays what it is."""
+    with pytest.raises(OperationalError), connection.wrap_database_errors:
+        raise psycopg.InternalError("received 2 results from command 'BEGIN'")
+    with pytest.raises(InternalError), connection.wrap_database_errors:
+        raise psycopg.errors.InFailedSqlTransaction("current transaction is aborted")
