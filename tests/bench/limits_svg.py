@@ -41,7 +41,8 @@ def draw(rows: Iterable[Row]) -> str:
 def drawn(row: Row, y: int) -> str:
     least, middle, most = row.shares
     kind = "met" if row.met else "missed"
-    name = row.what if len(row.what) < 90 else row.what[:88] + "…"
+    name = row.what.replace("`", "")
+    name = name if len(name) < 90 else name[:88] + "…"
     return (
         f'<text x="{NAMES - 8}" y="{y + 12}" text-anchor="end">{escape(name)}</text>'
         f'<line class="{kind}" x1="{x(least)}" x2="{x(most)}" y1="{y + 8}" y2="{y + 8}"/>'
