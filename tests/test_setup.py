@@ -119,6 +119,9 @@ class TestChromium:
         done = machine.run("-m", "tests.chromium")
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
         assert machine.called == "google-chrome --version\n"
+        machine.has("chromium-headless-shell")
+        assert machine.run("-m", "tests.chromium").returncode == 0
+        assert machine.called.endswith("chromium-headless-shell --version\n")
 
     def test_else_playwrights_build_is_downloaded(self, machine, downloaded):
         machine.has("chromium-browser", "exit 1")  # Ubuntu's hint at a snap
