@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 from functools import lru_cache
@@ -11,7 +12,7 @@ from django import template
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateformat import format as date_format
-from django.utils.html import conditional_escape, escape, format_html
+from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
@@ -128,14 +129,19 @@ def _written(day: date | datetime, pattern: str, language: str | None) -> str:
 @register.filter
 def exactly(moment: datetime) -> str:
     local = timezone.localtime(moment)
-    day = _written(local.date(), _("l j F Y"), get_language())
-    return _("%(day)s, %(time)s") % {"day": day, "time": f"{local:%H:%M:%S} {local.tzname()}"}
+    return _moments_of(local.date(), get_language()).format(f"{local:%H:%M:%S} {local.tzname()}")
+
+
+@lru_cache(maxsize=1024)
+def _moments_of(day: date, language: str | None) -> str:
+    """How a moment of this day is written in the language, which must be active: with braces for its time."""
+    return _("%(day)s, %(time)s") % {"day": date_format(day, _("l j F Y")), "time": "{}"}
 
 
 def time_element(moment: datetime, text: str, css: str = "") -> SafeString:
     return mark_safe(  # noqa: S308  every piece is escaped
         f'<time class="{conditional_escape(css)}" datetime="{moment.isoformat(timespec="seconds")}" '
-        f'title="{escape(exactly(moment))}">{conditional_escape(text)}</time>'
+        f'title="{html.escape(exactly(moment))}">{conditional_escape(text)}</time>'
     )
 
 
