@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from django.conf import settings
 from django.contrib.auth import logout
+from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponse
 
 from memoryhub import languages
@@ -20,10 +21,10 @@ UNTRUSTED = "This address may not name people. Open the hub through its proxy."
 
 def proxy_sign_in(get_response: View) -> View:
     """Takes the headers out of every request, so that nothing behind it can trust them by mistake."""
+    if settings.PROXY is None:
+        raise MiddlewareNotUsed
 
     def handle(request: HttpRequest) -> HttpResponse:
-        if settings.PROXY is None:
-            return get_response(request)
         given = {key: request.META.pop(key) for key in settings.PROXY.keys if key in request.META}
         try:
             take(request, given)
