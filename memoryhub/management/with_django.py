@@ -17,6 +17,7 @@ from memoryhub.management import terminal
 from memoryhub.management.database import database
 from memoryhub.server.loading import without_collections
 
+LASTING = ("up", "work")  # what loading leaves as garbage would take 4 MB of memory for as long as they run
 WITHOUT_DATABASE = ("makemigrations", "collectstatic", "findstatic", "diffsettings", "help")
 
 
@@ -24,7 +25,7 @@ def run(name: str, arguments: list[str], *, own: bool) -> int:
     """Set Django up and run one command; the number is the exit status. `own`: it is one of `management/commands`."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryhub.settings")
     try:
-        with without_collections():
+        with contextlib.nullcontext() if name in LASTING else without_collections():
             django.setup()
             module = importlib.import_module(f"memoryhub.management.commands.{name}") if own else None
         languages.speak(terminal.language())

@@ -63,7 +63,6 @@ def share_memory() -> None:
     The garbage collector would write to every object, and so copy its page; frozen objects it leaves alone. Memory that
     `malloc` holds free goes back, or each child would hold it too.
     """
-    gc.unfreeze()  # what the start left without a look
     gc.collect()
     gc.freeze()
     if sys.platform == "linux":

@@ -29,7 +29,6 @@ from memoryhub.server.http.loop import Limits
 from memoryhub.server.http.senders import allowed_bytes
 from memoryhub.server.http.turns import Strangers
 from memoryhub.server.http.worker import Worker
-from memoryhub.server.loading import without_collections
 
 log = logging.getLogger("memoryhub")
 
@@ -203,8 +202,7 @@ def run(listener: socket.socket, workers: int, data_dir: Path) -> None:
 
 def load() -> Any:
     """The WSGI application, with its URLs imported."""
-    with without_collections():
-        # Inside: they are the whole of pages and calls, and what may refuse a start comes before.
-        from memoryhub import urls, wsgi  # noqa: F401
+    # Inside: they are the whole of pages and calls, and what may refuse a start comes before.
+    from memoryhub import urls, wsgi  # noqa: F401
 
     return wsgi.application
