@@ -34,20 +34,23 @@ def as_root(uid: int) -> list[str] | None:
     return None
 
 
-def install(package: str, purpose: str, uid: int | None = None) -> bool:
-    """Says in one line what it installs, and why where that fails; False where it could not or may not."""
+def install(package: str, purpose: str, uid: int | None = None, instead: str = "") -> bool:
+    """Says in one line what it installs, and why where that fails; False where it could not or may not. `instead` is for
+    distributions that do not have the package."""
     prefix = as_root(os.geteuid() if uid is None else uid)
     if prefix is None:
         return False
-    print(f"Installing {package} with apt-get, {purpose} …", flush=True)
+    print(f"Installing {package}{instead and f' or {instead}'} with apt-get, {purpose} …", flush=True)
     apt = [*prefix, "/usr/bin/env", "DEBIAN_FRONTEND=noninteractive", "apt-get", *OPTIONS]
     subprocess.run([*apt, "update"], capture_output=True)  # lists that could not be renewed may still do
-    done = subprocess.run(
-        [*apt, "install", "--yes", "--no-install-recommends", package], capture_output=True, text=True
-    )
-    if done.returncode:
-        print(f"apt-get could not install {package}: {(done.stderr.strip().splitlines() or ['no reason given'])[-1]}")
-    return done.returncode == 0
+    for name in filter(None, (package, instead)):
+        done = subprocess.run(
+            [*apt, "install", "--yes", "--no-install-recommends", name], capture_output=True, text=True
+        )
+        if done.returncode == 0:
+            return True
+    print(f"apt-get could not install {name}: {(done.stderr.strip().splitlines() or ['no reason given'])[-1]}")
+    return False
 
 
 if __name__ == "__main__":

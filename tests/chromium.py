@@ -38,7 +38,7 @@ ARGUMENTS = [
 ]
 ADVICE = (
     "No Chromium for the browser tests: there is none, Playwright's build could not be downloaded, and apt-get could not "
-    "be used. Install one (Debian: `apt install chromium`) or set CHROMIUM=/path/to/it."
+    "be used. Install one (Debian: `apt install chromium-headless-shell`) or set CHROMIUM=/path/to/it."
 )
 PLAYWRIGHT = [sys.executable, "-m", "playwright"]
 LONGEST_SILENCE = {"PLAYWRIGHT_DOWNLOAD_CONNECTION_TIMEOUT": "10000"}  # milliseconds; it tries five times
@@ -91,7 +91,7 @@ def add_libraries() -> None:
 
 
 def install() -> None:
-    apt.install("chromium", "for the browser tests")
+    apt.install("chromium-headless-shell", "for the browser tests", instead="chromium")
 
 
 def _playwright(*arguments: str) -> None:
