@@ -37,7 +37,7 @@ class Words(Node):
 @register.tag("translate")
 def translate(parser: Parser, token: Token) -> Node:
     made = i18n.do_translate(parser, token)
-    said = made.filter_expression.var.literal
+    said = getattr(made.filter_expression.var, "literal", None)  # `_("…")` is a lazy string here, and no variable
     if not isinstance(said, str) or made.filter_expression.filters or made.noop or made.message_context is not None:
         return made
     return Words(said, made.asvar)

@@ -169,6 +169,7 @@ def test_a_glyph_escapes_its_label_unless_it_is_html_already():
         ('{% translate "100% <b> of %(this)s" %}', "100% <b> of %(this)s"),
         ("{% translate said %}", "&lt;b&gt;"),
         ('{% translate "Prompt"|upper %}', "提示词"),
+        ('{% translate _("Prompt") %}', "提示词"),
         ('{% translate "Prompt" noop %}', "Prompt"),
     ],
 )
