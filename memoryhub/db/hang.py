@@ -114,8 +114,10 @@ def answers_on(connection: Any) -> bool:
     asked, until = connection.pgconn, time.monotonic() + CONNECT_SECONDS
     asked.send_query(b"SELECT 1")
     asked.flush()
+    waiting = select.poll()  # not select(): a worker with over 1,000 connections has numbers of sockets that it refuses
+    waiting.register(asked.socket, select.POLLIN)
     while asked.is_busy():
-        if not select.select([asked.socket], [], [], max(0.0, until - time.monotonic()))[0]:
+        if not waiting.poll(max(0.0, until - time.monotonic()) * 1000):
             return False
         asked.consume_input()
     while asked.get_result() is not None:
