@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable
@@ -11,7 +12,12 @@ V = TypeVar("V")
 K = TypeVar("K", bound=Hashable)
 
 caches: dict[str, Cache[Any]] = {}
-ENTRY_BYTES = 1 << 10  # about what an entry takes beside its texts: its key and its objects
+ENTRY_BYTES = 1 << 10  # about what an entry takes beside its texts: its objects
+
+
+def text_bytes(key: Hashable) -> int:
+    """What the texts in a key take: that of a prompt has the query and the task of a call, each up to 20,000 characters."""
+    return sum(sys.getsizeof(one) for one in key if isinstance(one, str)) if isinstance(key, tuple) else 0
 
 
 class Cache(Generic[V]):
@@ -58,7 +64,7 @@ class Cache(Generic[V]):
 
     def put(self, key: Hashable, value: V, mark: Hashable = None) -> None:
         """Stores a value, unless it is larger than the whole cache."""
-        size = self.size_of(value) if self.size_of else 1
+        size = self.size_of(value) + text_bytes(key) if self.size_of else 1
         with self._lock:
             self._remove(key)
             if size > (bound := self.max_items or self.max_bytes):
@@ -66,7 +72,8 @@ class Cache(Generic[V]):
             self._entries[key] = mark, value, size
             self.size += size
             while self.size > bound:
-                self._remove(next(iter(self._entries)))
+                _, removed = self._entries.popitem(last=False)  # in one step: `get` moves entries without the lock
+                self.size -= removed[2]
 
     def _remove(self, key: Hashable) -> None:
         if removed := self._entries.pop(key, None):

@@ -2,7 +2,10 @@
 
 import importlib
 import pkgutil
+import sys
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -74,6 +77,38 @@ def test_threads_at_once_leave_it_whole(made):
     for thread in threads:
         thread.join()
     assert one.size == len(one.items()) == 50
+
+
+def test_who_reads_while_another_puts_stops_neither(made):
+    one, until, often = made(max_items=50), time.monotonic() + 1, sys.getswitchinterval()
+
+    def put():
+        while time.monotonic() < until:
+            for number in range(200):
+                one.put(number, number)
+
+    def get():
+        while time.monotonic() < until:
+            for number in range(200):
+                one.get(number)
+
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor() as threads:
+            for done in [threads.submit(act) for act in (put, get, get)]:
+                done.result()
+    finally:
+        sys.setswitchinterval(often)
+    assert one.size == len(one.items()) == 50
+
+
+def test_texts_of_a_key_count_as_well(made):
+    one = made(max_bytes=10_000, size_of=len)
+    for number in range(9):
+        one.put((1, f"{number}" * 4000), "12345")
+    assert len(one.items()) == 2 and 8000 < one.size < 10_000
+    one.put((1, "9" * 10_000), "")
+    assert one.get((1, "9" * 10_000)) is None and len(one.items()) == 2
 
 
 def test_every_cache_stands_in_the_documents():
