@@ -13,6 +13,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from memoryhub.db import statements
+from memoryhub.dialects import Entry, Ingredients, Source
 from memoryhub.domain import longterm, prompts, spaces
 from memoryhub.domain.files import GUIDELINES_PATH, POSITIONING_PATH, agents_reading
 from memoryhub.domain.prompts import agents, framework_templates, inputs
@@ -401,3 +402,12 @@ def test_secrets_and_hidden_characters_are_pointed_at(space, counter):
     assert "ghp_a1B2" not in found["secret_like"].message
     assert prompt.data[found["hidden_characters"].at :].startswith("\u200b".encode())
     assert prompt.data[found["secret_like"].at :].startswith(b"ghp_")
+
+
+def test_all_texts_of_inputs_count_against_their_cache():
+    made = Ingredients(
+        positioning="a" * 1, base="b" * 20, persona="c" * 300, guidelines="d" * 4000, template="e" * 50_000,
+        sources=(Source("/memories/AGENTS.md", "ö", size=2),), working=(Entry(1, "f" * 600_000, MONDAY),),
+    )  # fmt: skip
+    assert inputs.PromptInputs(made).bytes == 654_323
+    assert inputs.PromptInputs(Ingredients()).bytes == 0

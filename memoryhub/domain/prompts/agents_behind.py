@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from memoryhub.db import fragments, statements
-from memoryhub.db.cache import Cache
+from memoryhub.db.cache import ENTRY_BYTES, Cache
 from memoryhub.domain import activity
 from memoryhub.domain.prompts import inputs_sql
 from memoryhub.domain.prompts.assemble import assemble_request
@@ -233,7 +233,8 @@ def grouped_standings(space: Space, agents: list[Agent]) -> list[ThreadStanding]
 
 
 prompts_now: Cache[PromptNow] = Cache(
-    "what calls would get now", key="agent, the space's revision, dialect, call, working entries", max_items=20_000,
+    "what calls would get now", key="agent, the space's revision, dialect, call, working entries",
+    max_bytes=32 << 20, size_of=lambda now: now.bytes + ENTRY_BYTES,
     invalidated_by="nothing: a revision never comes back; a change of a file on disk",
     saves="assembling a prompt for each call of each agent on pages that say who is behind",
 )  # fmt: skip

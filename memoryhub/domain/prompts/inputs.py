@@ -42,7 +42,11 @@ class PromptInputs:
 
     @property
     def bytes(self) -> int:
-        return sum(source.size for source in self.ingredients.sources)
+        """What its texts take, about: each set of working entries has inputs of its own, with the agent's texts read anew."""
+        made = self.ingredients
+        texts = (made.positioning, made.base, made.persona, made.guidelines or "", made.template or "")
+        entries = (*made.working, *made.longterm)
+        return sum(source.size for source in made.sources) + sum(map(len, (*texts, *(one.content for one in entries))))
 
 
 @cache

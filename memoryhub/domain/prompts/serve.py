@@ -34,7 +34,7 @@ ALL_WORKING_IDS = inputs_sql.newest_ids("s.id", "a.id", str(retrieval.MAX_ITEMS)
 
 prompt_cache: Cache[Prompt] = Cache(
     "prompts", key="agent, the space's revision, start of the server, call, working entries",
-    max_bytes=32 << 20, size_of=lambda prompt: prompt.bytes + ENTRY_BYTES,
+    max_bytes=32 << 20, size_of=lambda prompt: 2 * prompt.bytes + ENTRY_BYTES,  # as bytes and in pieces
     invalidated_by="nothing: a revision never comes back; a change of a file on disk", saves="assembling the prompt again",
 )  # fmt: skip
 inputs_cache: Cache[PromptInputs] = Cache(
