@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import select
+import selectors
 import signal
 import socket
 import threading
@@ -20,6 +21,8 @@ import pytest
 
 from memoryhub.server import serve
 from memoryhub.server.http import handover, watchdog
+from memoryhub.server.http.loop import Limits
+from memoryhub.server.http.sharing import Sharing
 from memoryhub.server.http.watchdog import Heartbeat
 from tests.cluster import soon
 from tests.slow import Address, connect, head
@@ -273,6 +276,34 @@ def test_a_full_inbox_refuses_and_loses_nothing():
             one[0].close()
             taken += 1
         assert taken == put and not inbox.put(theirs, b"x" * handover.MAX_MESSAGE, is_known=False)
+
+
+class Stopping(Sharing):
+    """A worker that notes of each request whether it might still hand it over."""
+
+    might = ()
+
+    def _read_head(self, connection):
+        self.might = (*self.might, not self.stopping_at)
+
+    def _on_readable(self, connection):
+        connection.receive()
+
+
+def test_a_worker_that_stops_hands_over_nothing_that_it_takes():
+    place = handover.Place(Heartbeat(), False, handover.Inbox(), handover.Inbox())
+    ours, theirs = socket.socketpair()
+    with ours, theirs, closing(serve.bind("127.0.0.1", 0)) as listener:
+        listener.setblocking(False)
+        loop = Stopping(listener, place.heartbeat, place, Limits())
+        loop.selector.register(listener, selectors.EVENT_READ)
+        loop.takes_agents = True
+        for _ in range(3):
+            assert place.agents.put(theirs, CALL, is_known=True)
+        loop._begin_to_stop()
+        assert loop.might == (False, False, False)
+        for connection in list(loop.connections.values()):
+            loop._close(connection)
 
 
 def test_half_of_the_workers_are_for_pages():

@@ -154,12 +154,16 @@ class Loop:
             if self.is_accepting and not self.accepts_again:
                 self.selector.unregister(self.listener)
             self.accepts_again = 0.0
-            while self.is_accepting and self._accept_one():
-                pass
+            self._take_what_waits()
         for connection in list(self.connections.values()):
             connection.keep_alive = False
             if connection.state == State.HEAD:
                 self._guarded(connection, self._end_idle)
+
+    def _take_what_waits(self) -> None:
+        """Takes the connections that have come and were not accepted yet, when the worker stops."""
+        while self.is_accepting and self._accept_one():
+            pass
 
     def _end_idle(self, connection: Connection) -> None:
         """Ends a connection between two requests. One that has just come, or whose request has, is answered first: closed now,

@@ -53,13 +53,13 @@ class Sharing(Loop):
         else:
             self.selector.unregister(place.agents.reading)
 
-    def _begin_to_stop(self) -> None:
-        """What other workers have handed over is answered as well."""
+    def _take_what_waits(self) -> None:
+        """What other workers have handed over as well. It is answered here: by now others stop, too, and may take nothing more."""
         if self.place is not None and self.place.for_pages:
             self._take(self.place.pages, TAKE_ALL)
         if self.place is not None and self.takes_agents:
             self._take(self.place.agents, TAKE_ALL)
-        super()._begin_to_stop()
+        super()._take_what_waits()
 
     def _take_pages(self, _: Any) -> None:
         assert self.place is not None
