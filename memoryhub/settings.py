@@ -187,7 +187,6 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "memoryhub.web.context.page",
             ],
-            "libraries": {"i18n": "memoryhub.templatetags.words"},
             "builtins": [
                 "memoryhub.templatetags.hub",
                 "memoryhub.templatetags.agent_names",

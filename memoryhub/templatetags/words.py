@@ -1,4 +1,4 @@
-"""Django's library `i18n` with a `translate` that does less: a row of a list has up to ten of them.
+"""Django's library `i18n`, with a `translate` that does less: a row of a list has up to ten of them.
 
 Django's makes a lazy string of each, and resolves it as a variable that may have filters. Of plain words, which is what
 templates say, nothing of it is needed; whatever else `translate` can do is left to Django's.

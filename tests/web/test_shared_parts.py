@@ -176,5 +176,5 @@ def test_a_glyph_escapes_its_label_unless_it_is_html_already():
 def test_words_of_a_template_are_those_of_the_reader_and_variables_are_escaped(template, drawn):
     with translation.override("zh-hans"):
         said = _("Prompt")
-        shown = Template("{% load i18n %}" + template).render(Context({"said": "<b>"}))
+        shown = Template("{% load words %}" + template).render(Context({"said": "<b>"}))
     assert shown == drawn.replace("提示词", said)
