@@ -21,6 +21,7 @@ import psycopg
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, OperationalError, connections, models
 from django.db.models.base import ModelState
+from django.db.utils import DatabaseErrorWrapper
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
 from psycopg.types.json import Jsonb
@@ -30,6 +31,17 @@ from memoryhub.errors import Unavailable
 
 M = TypeVar("M", bound=models.Model)
 Json = Jsonb  # a value of a jsonb column
+
+
+class ErrorWrapper(DatabaseErrorWrapper):
+    """Makes psycopg's errors those of Django. One that no server numbered is of a connection that broke: PgBouncer says that its
+    server is gone after an answer that had begun, and psycopg wonders about two."""
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if kind is psycopg.InternalError and error.sqlstate is None:
+            self.wrapper.errors_occurred = True
+            raise OperationalError(*error.args).with_traceback(traceback) from error
+        super().__exit__(kind, error, traceback)
 
 
 class Half(bytes):

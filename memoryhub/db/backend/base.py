@@ -5,23 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import psycopg
-from django.db import DEFAULT_DB_ALIAS, OperationalError
+from django.db import DEFAULT_DB_ALIAS
 from django.db.backends.postgresql import base
-from django.db.utils import DatabaseErrorWrapper
 from django.utils.functional import cached_property
 
 from memoryhub.db import hang
-
-
-class ErrorWrapper(DatabaseErrorWrapper):
-    """Makes psycopg's errors those of Django. One that no server numbered is of a connection that broke: PgBouncer says that its
-    server is gone after an answer that had begun, and psycopg wonders about two."""
-
-    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        if kind is psycopg.InternalError and error.sqlstate is None:
-            self.wrapper.errors_occurred = True
-            raise OperationalError(*error.args).with_traceback(traceback) from error
-        super().__exit__(kind, error, traceback)
+from memoryhub.db.statements import ErrorWrapper
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
