@@ -27,7 +27,7 @@ NAMES = re.compile(
 )
 SQL = re.compile(
     r"\b(SELECT|UPDATE [a-z]|INSERT INTO|DELETE FROM|ORDER BY|UNION ALL|WHERE|LIMIT|OFFSET|AS [a-z]+$|ON true|IS NULL|DROP|"
-    r"ALTER [A-Z]+ CURRENT|GRANT|FOR UPDATE|RETURNING|CASE WHEN)\b|jsonb_|\b[a-z]\.[a-z_]+,|\bid, |, at$"
+    r"ALTER [A-Z]+ CURRENT|ALTER TABLE|ADD CONSTRAINT|GRANT|FOR UPDATE|RETURNING|CASE WHEN)\b|jsonb_|\b[a-z]\.[a-z_]+,|\bid, |, at$"
 )
 
 
