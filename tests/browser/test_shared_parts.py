@@ -69,11 +69,12 @@ def test_on_a_phone_every_page_of_settings_and_every_view_is_in_sight(space, sig
         assert links.evaluate_all(OUTSIDE) == [], path
 
 
+# Of neighbours in a line: in a wide font the last name goes to a second one.
 APART = """(links) => links.map((one) => {
   const words = document.createRange();
   words.selectNodeContents(one);
   return words.getBoundingClientRect();
-}).map((box, at, all) => at && box.left - all[at - 1].right).slice(1)"""
+}).map((box, at, all) => at && box.top === all[at - 1].top ? box.left - all[at - 1].right : Infinity)"""
 
 
 @pytest.mark.parametrize("locale", ["en", "zh-CN"])
