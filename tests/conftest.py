@@ -135,12 +135,14 @@ SLOWEST_FIRST = (
 )  # fmt: skip
 
 
-@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """Marks before `-m` chooses; sorts after pytest-django has, which puts tests without a database last."""
+    _mark_what_is_not_sampled(items)
+    yield
     tests = Path(__file__).parent
     rank = {name: number for number, name in enumerate(SLOWEST_FIRST)}
     items.sort(key=lambda item: rank.get(item.path.relative_to(tests).as_posix(), len(SLOWEST_FIRST)))
-    _mark_what_is_not_sampled(items)
 
 
 def pytest_collection_finish() -> None:
