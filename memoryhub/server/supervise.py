@@ -21,6 +21,7 @@ log = logging.getLogger("memoryhub")
 SECONDS_TO_STOP = 12
 SHORT_LIFE = 5.0  # seconds; a child that ends sooner than this is started again with a pause
 MAX_SHORT_LIVES = 5
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class Stop(Exception):
@@ -47,7 +48,7 @@ class Child:
     def start(self, before: Callable[[], None]) -> None:
         self.process = fork.Process(target=_run_child, args=(self.target, before, os.getpid()), name=self.name)
         self.started = time.monotonic()
-        self.process.start()
+        _fork(self.process)
 
     def note_end(self) -> None:
         """Set when it may start again: at once the first time, later each time it ended soon after its start."""
@@ -72,11 +73,26 @@ def _exit_reason(exitcode: int | None) -> str:
     return f"with status {exitcode}"
 
 
+def _fork(process: multiprocessing.process.BaseProcess) -> None:
+    """Starts a process; signals to stop wait meanwhile. Python ignores what a handler raises while it forks, and the child forgets
+    what came before it was ready. The child has to unblock them."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
+
+
+def _set_in_child(handler: signal.Handlers) -> None:
+    for number in STOP_SIGNALS:
+        signal.signal(number, handler)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
+
+
 def _run_child(target: Callable[[], None], before: Callable[[], None], parent: int) -> None:
     # A process group of its own: Ctrl-C reaches only the hub, which then stops its children in order.
     os.setpgid(0, 0)
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
+    _set_in_child(signal.SIG_DFL)
     processes.die_with_parent(parent)
     before()
     target()
@@ -137,7 +153,7 @@ def run_in_child(act: Callable[[], None]) -> None:
     """Call a function in a forked process, whose memory and threads end with it; its HubError is raised here as Unavailable."""
     receive, send = fork.Pipe(duplex=False)
     process = fork.Process(target=_run_and_report, args=(act, send, os.getpid()))
-    process.start()
+    _fork(process)
     send.close()
     try:
         error = receive.recv()
@@ -153,8 +169,7 @@ def run_in_child(act: Callable[[], None]) -> None:
 
 def _run_and_report(act: Callable[[], None], send: Connection, parent: int) -> None:
     processes.die_with_parent(parent)
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # the hub hears them too, and ends this process
+    _set_in_child(signal.SIG_IGN)  # the hub hears them too, and ends this process
     try:
         act()
     except HubError as error:
@@ -170,7 +185,7 @@ def raise_stop(*_: object) -> None:
 
 def stop_on_signals() -> None:
     """Let SIGTERM, Ctrl-C and a closed terminal raise Stop from now on."""
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in STOP_SIGNALS:
         if (
             number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN
         ):  # under nohup a closed terminal is ignored
@@ -179,5 +194,5 @@ def stop_on_signals() -> None:
 
 def ignore_signals() -> None:
     """Ignore the signals that stop the hub: a second Ctrl-C must not interrupt stopping."""
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in STOP_SIGNALS:
         signal.signal(number, signal.SIG_IGN)

@@ -166,6 +166,29 @@ class TestStop:
         assert postgres.postmaster_pid(data_dir) is None
 
 
+STOPPED_WHILE_IT_FORKS = """
+import os, signal, time
+from memoryhub.server import supervise
+
+os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGTERM))
+supervise.stop_on_signals()
+supervisor = supervise.Supervisor([supervise.Child("sleeper", lambda: time.sleep(60))], lambda: None)
+try:
+    supervisor.run(lambda: True)
+except supervise.Stop:
+    supervise.ignore_signals()
+    supervisor.stop()
+    print("stopped")
+"""
+
+
+def test_a_signal_that_comes_while_it_forks_is_not_lost():
+    done = subprocess.run(
+        [sys.executable, "-c", STOPPED_WHILE_IT_FORKS], capture_output=True, text=True, cwd=TREE, timeout=10
+    )
+    assert done.stdout == "stopped\n", done.stderr
+
+
 class TestKilled:
     def test_whatever_is_killed_comes_back_or_the_next_start_works(self, hub):
         """One data directory for all of it: each part, then the hub, then everything; SIGINT ends the last start."""
