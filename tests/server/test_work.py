@@ -21,7 +21,8 @@ def test_it_does_what_waits_until_it_is_told_to_stop(data_dir):
             connection.execute("UPDATE memoryhub_job SET run_after = now() - interval '1 hour'")
             working = subprocess.Popen([*COMMAND, "work", "--data-dir", str(data_dir)], cwd=TREE, env=clean())
             deadline = time.monotonic() + 60
-            waiting = "SELECT count(*) FROM memoryhub_job WHERE run_after < now() - interval '30 minutes'"
+            # A hub that was stopped as soon as it was ready has planned none yet.
+            waiting = "SELECT count(*) < 4 OR bool_or(run_after < now() - interval '30 minutes') FROM memoryhub_job"
             while connection.execute(waiting).fetchone()[0] and time.monotonic() < deadline:
                 time.sleep(0.2)
             rows = connection.execute("SELECT kind, state, last_error FROM memoryhub_job ORDER BY kind").fetchall()
