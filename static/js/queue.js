@@ -53,8 +53,16 @@
   });
 
   // ---- the row of the record that is shown, also where only the record was renewed ----
+  let asked = null; // the record asked for last: until it is there, the answer for an earlier one moves nothing
+  document.addEventListener("click", (event) => {
+    const row = event.target.closest(".q-rows [data-open]")?.closest("[data-record]");
+    if (row && !event.ctrlKey && !event.metaKey && !event.shiftKey) asked = row.dataset.record;
+  });
+
   function follow() {
     const shown = document.querySelector("#record")?.dataset.shown;
+    if (asked && asked !== shown) return;
+    asked = null;
     document.querySelectorAll(".q-rows [data-record]").forEach((row) => {
       if (row.dataset.record === shown) row.setAttribute("aria-current", "true"); else row.removeAttribute("aria-current");
     });
@@ -65,5 +73,8 @@
     if (here.top < seen.top + 40 || here.bottom > seen.bottom) list.scrollTop += here.top - seen.top - 80;
   }
   document.addEventListener("htmx:afterSwap", follow);
+  for (const name of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) {
+    document.addEventListener(name, () => { asked = null; follow(); });
+  }
   document.addEventListener("DOMContentLoaded", follow);
 })();

@@ -118,6 +118,23 @@ def test_what_is_ticked_stays_ticked_while_one_moves_by_keys(space, held, sign_i
     expect(page.locator("[data-record][aria-current]")).to_have_attribute("data-record", str(held[1]))
 
 
+def test_the_answer_for_a_record_one_has_left_moves_no_mark(space, held, sign_in_as):
+    page = sign_in_as("editor")
+    page.goto(f"/s/{space.slug}/quarantine/")
+    waiting = []
+    page.route(re.compile(r"/quarantine/\d+/"), lambda route: waiting.append(route))
+    with page.expect_request("**/quarantine/*/"):
+        page.keyboard.press("j")
+    page.keyboard.press("j")
+    with page.expect_request(f"**/quarantine/{held[0]}/"):
+        waiting[0].continue_()
+    page.keyboard.press("x")  # the second record is shown, the third on its way
+    waiting[1].continue_()
+    expect(page.locator("#rh")).to_have_text(f"Record {held[0]}")
+    ticked = page.locator("input[name=pick]:checked")
+    assert [one.get_attribute("value") for one in ticked.all()] == [str(held[0])]
+
+
 def test_a_session_is_decided_from_its_menu(space, held, sign_in_as):
     page = sign_in_as("editor")
     page.goto(f"/s/{space.slug}/quarantine/")
