@@ -212,9 +212,9 @@ def _moved_note(row: Any) -> str:
     return f'<tr class="fold"><td colspan="4"><span class="small dim">{word}</span></td></tr>'
 
 
-def _table(body: str, caption: str, columns: str) -> SafeString:
+def _table(body: str, caption: str, columns: str, css: str = "diff") -> SafeString:
     return mark_safe(  # noqa: S308  every piece is escaped before
-        f'<table class="diff"><caption class="sr">{escape(caption)}</caption>'
+        f'<table class="{css}"><caption class="sr">{escape(caption)}</caption>'
         f"<colgroup>{columns}</colgroup><tbody>{body}</tbody></table>"
     )
 
@@ -228,7 +228,7 @@ def split_table(change: Any, caption: str, more: str = "") -> SafeString:
             rows.append(_fold_row(pair, more))
         else:
             rows.append(f"<tr>{_cell(pair[0], 'old')}{_cell(pair[1], 'new')}</tr>")
-    return _table("".join(rows), caption, '<col class="c-no"><col><col class="c-no"><col>')
+    return _table("".join(rows), caption, '<col class="c-no"><col><col class="c-no"><col>', "diff split")
 
 
 def _cell(row: Any, side: str) -> str:

@@ -436,3 +436,14 @@ def test_the_pages_use_their_window(new_page, sign_in_as, space, forge, inbox, w
         page.goto(inbox + path)
         used = page.locator("#main").bounding_box()
         assert used["x"] + used["width"] >= width - 1 and page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_both_sides_have_their_line_numbers_where_there_is_little_room(space, forge, sign_in_as, new_page):
+    ask(space, forge)
+    page = sign_in_as("viewer", new_page(viewport={"width": 1280, "height": 800}))
+    page.goto(f"/s/{space.slug}/proposals/1/?view=split")
+    numbers = page.locator("table.split tr").filter(has=page.locator("td:nth-child(4)")).first.locator("td.no")
+    sizes = numbers.evaluate_all(
+        "(all) => all.map((one) => [one.offsetWidth, parseFloat(getComputedStyle(one).fontSize)])"
+    )
+    assert len(sizes) == 2 and all(width >= 30 and size >= 10 for width, size in sizes)
