@@ -123,9 +123,7 @@ def execute(
     wrapper.ensure_connection()
     with wrapper.wrap_database_errors, psycopg.Cursor(wrapper.connection) as cursor:
         cursor.execute(sql, params, binary=binary)
-        wrapper.health_check_done = (
-            True  # it has just answered: Django need not send `SELECT 1` before its next statement
-        )
+        wrapper.health_check_done = True  # it has answered: Django need not send `SELECT 1` before its next statement
         # `description` says this too, but builds an object for every column.
         return [] if cursor.rownumber is None else cursor.fetchall()
 

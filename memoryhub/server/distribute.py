@@ -169,8 +169,7 @@ def _run(steps: list[str]) -> None:
     """Steps of one transaction. Triggers are made on each shard, which Citus calls unsafe: those of the hub read their row alone."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL citus.enable_unsafe_triggers = on")
-        cursor.execute(
-            "SET LOCAL citus.multi_shard_modify_mode = 'sequential'"
-        )  # a function is made before what calls it
+        # One after the other: a function is made before what calls it.
+        cursor.execute("SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
         for step in steps:
             cursor.execute(step)

@@ -1,8 +1,8 @@
-"""Change marks: the revision and the random marks by which caches know that what they hold is out of date.
+"""Change marks: the revision and the marks by which caches know that what they hold is out of date.
 
 None of them ever comes to stand for something else, also where a database goes back: after a restore, or a fail-over to a
-server that lagged. The marks are drawn at random, and the revision rises by a random step, so that the changes made after
-such a step back have other numbers than those that were lost.
+server that lagged. The marks, and the step by which the revision rises, are drawn from the moment and the process, so that the
+changes made after such a step back have other numbers than those that were lost.
 
 This module alone raises them, in the transaction of the change. Whoever changes something that a prompt is made of calls
 the function for its kind:
