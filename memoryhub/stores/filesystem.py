@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
 import unicodedata
 from collections import Counter
@@ -21,6 +22,7 @@ from memoryhub.stores.disk import MAX_BYTES, FileContent, Stat, WriteResult, pro
 
 _DIR = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _IN_ROOT = _DIR | os.O_NOFOLLOW
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 TWICE = "lies there twice, in two spellings that look the same (NFC and NFD): rename or remove one of them"
 
 
@@ -289,9 +291,14 @@ def _entry(fd: int, name: str, spelled: str, is_twice: bool) -> Entry | None:
         target = os.readlink(name, dir_fd=fd) if stat.kind == "link" else ""
     except OSError:
         return None
-    shown = spelled.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     odd = "" if paths.is_clean_name(spelled) else paths.why_refused(spelled) or "is not written in NFC"
-    return Entry(shown, stat, target, odd or (TWICE if is_twice else ""))
+    return Entry(_printable(spelled), stat, _printable(target), odd or (TWICE if is_twice else ""))
+
+
+def _printable(name: str) -> str:
+    """A name with its control characters, and the bytes of it that are no UTF-8, written as escapes."""
+    name = CONTROL.sub(lambda found: found.group().encode("unicode_escape").decode(), name)
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _leftover(fd: int, folder: str, name: str, target: str) -> Leftover:

@@ -69,6 +69,14 @@ def test_a_sign_that_would_turn_into_ascii_stays_odd(store, root):
     assert entry.odd
 
 
+def test_control_characters_and_bytes_that_are_no_text_are_listed_as_escapes(store, root):
+    os.makedirs(os.fsencode(root) + b"/a\nb\xff")
+    (root / "c\t.md").symlink_to(os.fsdecode(b"to\n\xff"))
+    folder, link = sorted(store.entries(), key=lambda one: one.name)
+    assert (folder.name, link.name, link.target) == (r"a\nb\xff", r"c\t.md", r"to\n\xff")
+    assert folder.odd and link.odd
+
+
 def test_a_link_with_such_a_name_is_not_followed_either(store, root):
     (root / "secret").write_text("secret")
     (root / NFD).symlink_to("secret")
