@@ -66,5 +66,6 @@ def run(request: HttpRequest, command: CommandIn) -> Any:
     notes["may_read"] = caller.has(Scope.FILES)
     said = exchange.run_memory_tool(caller.space, caller.actor, given, **notes)
     if request.get_preferred_type(["text/plain", "application/json"]) != "application/json":
-        return HttpResponse(said.text, content_type="text/plain; charset=utf-8")
+        # The text may quote half a character of what was sent, which UTF-8 does not hold.
+        return HttpResponse(said.text.encode("utf-8", "replace"), content_type="text/plain; charset=utf-8")
     return {"content": said.text, "is_error": said.is_error, "proposal": said.proposal and said.proposal.number}

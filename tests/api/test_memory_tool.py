@@ -52,6 +52,12 @@ def test_json_tells_errors_and_proposals_apart(call, space):
     assert "proposal 1" in waits["content"]
 
 
+def test_half_a_character_in_a_path_is_a_mistake_like_any_other(call):
+    answer = call({**VIEW, "path": "/memories/\ud800"})
+    assert (answer.status_code, "U+D800" in answer.content.decode()) == (200, True)
+    assert call({**VIEW, "path": "\ud800"}).status_code == 200
+
+
 @pytest.mark.parametrize(
     ("body", "code"),
     [
