@@ -52,20 +52,26 @@ def refuse(request: HttpRequest, error: HubError) -> HttpResponse:
         return json_refusal(error)
     if error.code == DATABASE_AWAY:
         return database_away_page(request, error)
+    title, advice = title_and_advice(request, error)
     context = {
-        "message": hide_secrets(translated(error.message)),
-        "status": error.status,
-        "title": TITLES_BY_CODE.get(error.code) or TITLES.get(error.status, _("That did not work")),
-        "glyph": GLYPHS.get(error.status, "warn"),
-        "advice": "" if error.code in TITLES_BY_CODE else ADVICE.get(error.status, ""),
-        "request_id": current_request_id(),
-    }
+        "message": hide_secrets(translated(error.message)), "status": error.status, "title": title, "advice": advice,
+        "glyph": GLYPHS.get(error.status, "warn"), "request_id": current_request_id(),
+    }  # fmt: skip
     htmx = getattr(request, "htmx", None)
     is_part = htmx and not htmx.boosted
     response = render(request, "errors/_part.html" if is_part else "errors/page.html", context, status=error.status)
     if wait := error.details.get("retry_after"):
         response["Retry-After"] = str(wait)
     return retarget_to_notices(response) if is_part else response
+
+
+def title_and_advice(request: HttpRequest, error: HubError) -> tuple[str, str]:
+    """What happened, and what to do now; where a page was only asked for, nothing failed to be saved."""
+    if title := TITLES_BY_CODE.get(error.code):
+        return title, ""
+    if error.status == 422 and request.method in ("GET", "HEAD"):
+        return _("Invalid address"), ADVICE[404]
+    return TITLES.get(error.status, _("That did not work")), ADVICE.get(error.status, "")
 
 
 def retarget_to_notices(response: HttpResponse) -> HttpResponse:

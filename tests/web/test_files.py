@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import zipfile
 
@@ -490,3 +491,17 @@ def test_one_revision_has_nothing_to_compare_with(space, client, sign_in):
     assert 'form="pick">Compare' not in one_line(client.get(address))
     files.write(space, HUB, PATH, b"two\n")
     assert 'form="pick">Compare' in one_line(client.get(address))
+
+
+def test_a_folder_lists_names_that_no_address_can_have(space, client, sign_in, tmp_path):
+    sign_in("viewer")
+    for name in (b"new\nline.md", b"not\xfftext.md", b"back\\slash.md"):
+        (tmp_path / os.fsdecode(name)).write_text("x")
+    (tmp_path / "link.md").symlink_to(os.fsdecode(b"no\xff\nwhere"))
+    files.add_mount(space, HUB, "/project/", store="filesystem", directory=str(tmp_path))
+    folder = text_of(client.get("/s/ledger/files/project/"))
+    for name in (r"new\nline.md", r"not\xfftext.md", r"back\slash.md", "link.md"):
+        assert f'<span class="clip">{name}</span>' in folder
+    opened = client.get("/s/ledger/files/project/back%5Cslash.md")
+    assert opened.status_code == 422
+    assert "Invalid address" in text_of(opened) and "has a backslash" in text_of(opened)
