@@ -100,11 +100,3 @@ class Token(models.Model):
 
     def __str__(self) -> str:
         return f"{self.prefix}…"
-
-    @property
-    def state(self) -> str:
-        if self.revoked_at:
-            return "revoked"
-        if self.expires_at and self.expires_at <= timezone.now():
-            return "expired"
-        return "active"

@@ -31,11 +31,6 @@ RECORD_STATES = {
     "held": gettext_lazy("held"), "admitted": gettext_lazy("admitted"), "promoted": gettext_lazy("promoted"),
     "discarded": gettext_lazy("discarded"),
 }  # fmt: skip
-TOKEN_STATES = {
-    "active": gettext_lazy("active"),
-    "revoked": gettext_lazy("revoked"),
-    "expired": gettext_lazy("expired"),
-}
 IMPORT_STATES = {
     "new": gettext_lazy("new"), "same": gettext_lazy("identical"), "conflict": gettext_lazy("different"),
     "refused": gettext_lazy("refused"),
@@ -319,11 +314,6 @@ def record_state(state: str) -> str:
 @register.filter
 def import_state(state: str) -> str:
     return str(IMPORT_STATES.get(state, state))
-
-
-@register.filter
-def token_state(state: str) -> str:
-    return str(TOKEN_STATES.get(state, state))
 
 
 @register.filter

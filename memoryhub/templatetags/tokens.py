@@ -8,10 +8,19 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from memoryhub.domain import accounts
 from memoryhub.templatetags.hub import ago, until
 
 register = template.Library()
+ENDED = {"revoked": gettext_lazy("revoked"), "expired": gettext_lazy("expired")}
+
+
+@register.filter
+def why_ended(token: Any) -> str:
+    """Why a token works no longer; empty while it does."""
+    return str(ENDED.get(accounts.why_ended(token), ""))
 
 
 @register.simple_tag

@@ -1,7 +1,7 @@
 """People, sign-in, tokens, and what each may do."""
 
 from memoryhub.domain.accounts.access import may, require, require_hub_owner, role_rank
-from memoryhub.domain.accounts.authenticate import NO_VALID_TOKEN, Caller, authenticate, digest_of
+from memoryhub.domain.accounts.authenticate import NO_VALID_TOKEN, Caller, authenticate, digest_of, why_ended
 from memoryhub.domain.accounts.identities import (
     Identity,
     connect_identity,
@@ -128,4 +128,5 @@ __all__ = [
     "tokens_of_space",
     "totp_address",
     "use_sign_in_link",
+    "why_ended",
 ]

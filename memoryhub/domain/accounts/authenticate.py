@@ -140,10 +140,17 @@ def caller_of(row: tuple[Any, ...]) -> Caller:
     return Caller(its_token, its_space, person=somebody, role=role or "", beside=beside, incarnation=incarnation)
 
 
+def why_ended(token: Token) -> str:
+    """Why a token works no longer, a key of `ENDED`; empty while it does."""
+    if token.revoked_at:
+        return "revoked"
+    return "expired" if token.expires_at and token.expires_at <= timezone.now() else ""
+
+
 def check_token(token: Token) -> None:
     """Refuses a token that was revoked or has expired."""
-    if token.state != "active":
-        raise Unauthenticated(f"The token {token} {ENDED[token.state]}. Ask an owner of the space for a new one.")
+    if why := why_ended(token):
+        raise Unauthenticated(f"The token {token} {ENDED[why]}. Ask an owner of the space for a new one.")
 
 
 def check_owner(caller: Caller) -> None:

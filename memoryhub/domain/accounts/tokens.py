@@ -12,7 +12,7 @@ from django.utils.text import slugify
 
 from memoryhub.domain import activity
 from memoryhub.domain.accounts.access import require
-from memoryhub.domain.accounts.authenticate import ENDED, digest_of
+from memoryhub.domain.accounts.authenticate import ENDED, digest_of, why_ended
 from memoryhub.errors import Conflict, Invalid, NotFound
 from memoryhub.models import Actor, Agent, Person, Scope, Space, Token
 
@@ -65,8 +65,8 @@ def rotate_token(token: Token, actor: Actor) -> tuple[Token, str]:
     """Makes a new token of the same kind and ends the old one."""
     allow(token, actor)
     token = Token.objects.select_for_update(of=("self",)).select_related("agent", "person", "space").get(pk=token.pk)
-    if token.state != "active":
-        raise Conflict(f"The token {token} {ENDED[token.state]}; make a new one instead.")
+    if why := why_ended(token):
+        raise Conflict(f"The token {token} {ENDED[why]}; make a new one instead.")
     revoke_token(token, actor)
     same = {"agent": token.agent, "person": token.person, "label": token.label, "scopes": list(token.scopes)}
     lasts = token.expires_at - token.created_at if token.expires_at else None
