@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple
 
 
 class DiskFile(NamedTuple):
@@ -14,35 +13,14 @@ class DiskFile(NamedTuple):
     relative: str
     mark: tuple[int, ...] | None
 
+    def is_unchanged(self) -> bool:
+        """Whether the file is as it was when its text was taken.
 
-def are_unchanged(disk: Iterable[DiskFile]) -> bool:
-    """Whether every place on disk is as it was when its text was taken.
-
-    A plain look is enough here: what has the same times, size and inode is the same file, whichever way led to it. The
-    way that follows no links is taken when a text is read.
-    """
-    for spot in disk:
+        A plain look is enough here: what has the same times, size and inode is the same file, whichever way led to it. The
+        way that follows no links is taken when a text is read.
+        """
         try:
-            found = os.lstat(spot.directory + spot.relative)
+            found = os.lstat(self.directory + self.relative)
         except (OSError, ValueError):
-            if spot.mark is not None:
-                return False
-            continue
-        if spot.mark != (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino):
-            return False
-    return True
-
-
-class FromDisk(Protocol):
-    """What was made of texts that may lie on disk, and the places they were taken from."""
-
-    @property
-    def disk(self) -> tuple[DiskFile, ...]: ...
-
-
-Item = TypeVar("Item", bound=FromDisk)
-
-
-def if_unchanged(item: Item | None) -> Item | None:
-    """The item, unless a file that it was made of changed on disk since."""
-    return item if item is not None and are_unchanged(item.disk) else None
+            return self.mark is None
+        return self.mark == (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)

@@ -16,7 +16,7 @@ from memoryhub.errors import Forbidden, HubError, NotFound
 from memoryhub.models import Agent, Space
 from memoryhub.stores import FilesystemStore, paths
 from memoryhub.stores.disk import Stat
-from memoryhub.stores.disk_files import DiskFile, if_unchanged
+from memoryhub.stores.disk_files import DiskFile
 from memoryhub.stores.thread import ThreadStore
 from memoryhub.text.lines import is_text
 
@@ -254,8 +254,8 @@ cache: Cache[CachedFile] = Cache(
 
 def cached(space: Space, path: str) -> Published | None:
     """The file at this path, if it was cached at the revision that `space` names and nobody touched it on disk since."""
-    found = if_unchanged(cache.get((space.pk, path), space.revision))
-    return found.published if found else None
+    found = cache.get((space.pk, path), space.revision)
+    return found.published if found and all(file.is_unchanged() for file in found.disk) else None
 
 
 def put_in_cache(space: Space, row: PublishedRow, answer: Published) -> None:

@@ -23,7 +23,7 @@ from memoryhub.domain.prompts.explain.live_threads import THREAD_LIFETIME, group
 from memoryhub.domain.prompts.explain.sizes import Segment, segments_of
 from memoryhub.domain.prompts.requests import LastCall, StoredRequest, compare_query, dialect_of, stored_texts
 from memoryhub.models import Agent, Delivery, PromptText, Space, Token
-from memoryhub.stores.disk_files import DiskFile, if_unchanged
+from memoryhub.stores.disk_files import DiskFile
 
 LAYER_NAMES = {
     "plain": gettext_lazy("template and guidelines"), "source": gettext_lazy("files"), "working": gettext_lazy("working"),
@@ -268,8 +268,8 @@ def prompt_now(
     asked = one.request(text)
     dialect = dialect_of(asked.dialect, agent)
     key = (space.pk, agent.pk, space.revision, dialect, entries if one.query else None, *one.identity)
-    found = if_unchanged(prompts_now.get(key)) or if_unchanged(prompts_now.get((*key, asked.thread)))
-    if found is None:
+    found = prompts_now.get(key) or prompts_now.get((*key, asked.thread))
+    if found is None or not all(file.is_unchanged() for file in found.disk):
         prompt = assemble_request(space, agent, asked)
         found = PromptNow(
             prompt.sha256,

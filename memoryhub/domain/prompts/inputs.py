@@ -19,7 +19,7 @@ from memoryhub.domain.prompts import framework_templates, inputs_sql, memory
 from memoryhub.domain.prompts.disk import MARK, Place, State, disk_files, read_error, sync_sources
 from memoryhub.domain.retrieval import Limits, views
 from memoryhub.models import Agent, Space
-from memoryhub.stores.disk_files import DiskFile, are_unchanged
+from memoryhub.stores.disk_files import DiskFile
 from memoryhub.stores.views import QUERY
 
 
@@ -130,12 +130,12 @@ def rows_in_step(
     """The rows of `INPUTS`, split, and whether they agree with the disk, which is taken in once where they do not."""
     rows = read()
     places, states, disk = split_rows(rows)
-    if are_unchanged(disk):
+    if all(file.is_unchanged() for file in disk):
         return rows, places, states, disk, True
     sync_sources(space_id, [place.path for place in places if place.path and place.is_on_disk], thread)
     rows = read()
     places, states, disk = split_rows(rows)
-    return rows, places, states, disk, are_unchanged(disk)
+    return rows, places, states, disk, all(file.is_unchanged() for file in disk)
 
 
 def text_params(space_id: int, kept: PromptInputs) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def with_current_texts(kept: PromptInputs, space_id: int, revision: int) -> Prom
     rows = statements.rows(inputs_sql.TEXTS, text_params(space_id, kept), binary=True)
     states = [row[1 : STATE_WIDTH + 1] for row in rows]
     disk = disk_files(kept.places, states)
-    if not are_unchanged(disk):
+    if not all(file.is_unchanged() for file in disk):
         return None
     texts = tuple(
         source_from_state(place, state, is_still=True, before=before)

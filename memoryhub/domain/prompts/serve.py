@@ -26,7 +26,6 @@ from memoryhub.domain.prompts.inputs import PromptInputs
 from memoryhub.domain.prompts.requests import NO_LIMITS, PromptRequest, dialect_for
 from memoryhub.models import Agent
 from memoryhub.refusals import go_on_without_room
-from memoryhub.stores.disk_files import are_unchanged, if_unchanged
 
 WORKING_IDS = inputs_sql.newest_ids("s.id", "a.id", inputs_sql.HOT_LIMIT)
 # For a call that names a limit of its own, of which the first ones count.
@@ -81,8 +80,8 @@ def prompt_for(caller: Caller, asked: PromptRequest) -> Prompt:
     working_ids = working_ids_of(caller, asked)
     words = (asked.dialect, asked.query, asked.task, asked.at, asked.system_prompt, asked.limits)
     key = (caller.space.pk, agent.pk, caller.space.revision, caller.incarnation, working_ids, *words)
-    prompt = if_unchanged(prompt_cache.get(key)) or if_unchanged(prompt_cache.get((*key, asked.thread)))
-    if prompt is None:
+    prompt = prompt_cache.get(key) or prompt_cache.get((*key, asked.thread))
+    if prompt is None or not all(file.is_unchanged() for file in prompt.disk):
         prompt = replica.read(lambda: assembled(caller, asked, dialect or dialect_for(agent, asked)))
         if prompt.lasts:
             keep(prompt_cache, key, asked.thread, prompt, working_ids)
@@ -140,7 +139,7 @@ def inputs_for(caller: Caller, asked: PromptRequest, dialect: Dialect) -> Prompt
     if found is not None and space.has_views and found.revision != space.revision:
         found = None  # what its sources show may be another
     if found is not None:
-        if found.revision == space.revision and are_unchanged(found.disk):
+        if found.revision == space.revision and all(file.is_unchanged() for file in found.disk):
             return found
         found = inputs.with_current_texts(found, space.pk, space.revision)
     if found is None:
