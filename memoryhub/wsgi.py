@@ -1,49 +1,67 @@
-"""The WSGI application: Django, and beside it the short way to the calls that agents make all the time."""
+"""The WSGI application: Django, and beside it the short way to the calls that agents make thousands of times.
+
+On the short way are neither Django's middleware nor django-ninja's reading of arguments. Each of its calls is answered by the
+operation that the document names, so there is one answer: here an address alone says all that the operation needs to know.
+"""
 
 from __future__ import annotations
 
 import io
+import json
+import logging
 import os
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from django.conf import settings
+from django.core.handlers.wsgi import WSGIRequest
 from django.core.wsgi import get_wsgi_application
+from django.db import close_old_connections
+from django.http import HttpResponse, QueryDict
 from django.http.request import split_domain_port, validate_host
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryhub.settings")
 django_application = get_wsgi_application()
 
-from memoryhub.api import wsgi as api  # noqa: E402  needs the apps that the line above loads
-from memoryhub.api.base import BODY_LIMIT  # noqa: E402
+# These need the apps that the line above loads.
+from memoryhub import requests  # noqa: E402
+from memoryhub.api import files, layers, prompts, proposals  # noqa: E402
+from memoryhub.api.base import BODY_LIMIT, authenticate, refusals_as_json  # noqa: E402
+from memoryhub.errors import HubError  # noqa: E402
 from memoryhub.middleware import BROKEN_PATH  # noqa: E402
-from memoryhub.requests import distrust_forwarded  # noqa: E402
+from memoryhub.refusals import json_refusal  # noqa: E402
 
+Environ = dict[str, Any]
+Answer = Callable[[Environ], HttpResponse]
+PROMPT, FILE, BATCH, PROPOSAL = "/api/v1/prompt", "/api/v1/files/", "/api/v1/batch", "/api/v1/proposals/"
+RETRIEVE = "/api/v1/retrieve"
+MAX_BATCH_BODY = 1 << 20
 CHUNK_BYTES = 1 << 20
 ALIVE_HEADERS = [("Cache-Control", "private, no-store"), ("X-Content-Type-Options", "nosniff")]
+log = logging.getLogger("memoryhub")
 
 
-def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-    """Prompts and files go past Django's middleware: measured, it doubles what an agent can ask."""
+def application(environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
+    """Prompts, files and the like take the short way: measured, it doubles what an agent can ask."""
     if environ.get("PATH_INFO") == "/healthz" and environ["REQUEST_METHOD"] in ("GET", "HEAD"):
         return alive(environ, start_response)
     if "HTTP_TRANSFER_ENCODING" in environ and not environ.get("CONTENT_LENGTH"):
         read_chunked_body(environ)
     if settings.BEHIND_TLS:
-        distrust_forwarded(environ)
+        requests.distrust_forwarded(environ)
     if not is_allowed(environ.get("HTTP_HOST", "")) or has_broken_path(environ):
         return django_application(environ, start_response)  # which refuses it
-    answer = api.answer_for(environ)
+    answer = answer_for(environ)
     if answer is None:
         return django_application(environ, start_response)
-    return api.respond(answer, environ, start_response)
+    return respond(answer, environ, start_response)
 
 
 ALIVE = b'{"status": "up"}'
 
 
-def alive(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+def alive(environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
     """That this process answers. Nothing else is looked at: neither the database nor who asks."""
     headers = [("Content-Type", "application/json"), ("Content-Length", str(len(ALIVE))), *ALIVE_HEADERS]
     start_response("200 OK", headers)
@@ -57,7 +75,7 @@ def is_allowed(host: str) -> bool:
     return bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS)
 
 
-def has_broken_path(environ: dict[str, Any]) -> bool:
+def has_broken_path(environ: Environ) -> bool:
     """Whether the address holds bytes that are no UTF-8. Django would repair them into another name, unseen."""
     path = environ.get("PATH_INFO", "")
     if path.isascii():
@@ -70,7 +88,7 @@ def has_broken_path(environ: dict[str, Any]) -> bool:
     return False
 
 
-def read_chunked_body(environ: dict[str, Any]) -> None:
+def read_chunked_body(environ: Environ) -> None:
     """Reads a body without a length, one byte past the limit at most: Django would read nothing of it."""
     source = environ["wsgi.input"]
     body = source.read(BODY_LIMIT + 1)
@@ -78,3 +96,93 @@ def read_chunked_body(environ: dict[str, Any]) -> None:
         if not source.read(CHUNK_BYTES):  # a client that still sends would miss the refusal
             break
     environ["CONTENT_LENGTH"], environ["wsgi.input"] = str(len(body)), io.BytesIO(body)
+
+
+# ---- the short way
+
+
+class Call:
+    """What an operation reads of a request that Django has not looked at."""
+
+    __slots__ = ("META", "auth", "method")
+
+    def __init__(self, environ: Environ) -> None:
+        self.META, self.method = environ, environ["REQUEST_METHOD"]
+
+
+def answer_for(environ: Environ) -> Answer | None:
+    """What answers this call, or None where Django has to read more of it."""
+    path, method = environ.get("PATH_INFO", ""), environ["REQUEST_METHOD"]
+    if path == PROMPT:
+        return lambda environ: prompts.prompt((Call if method in ("GET", "HEAD") else WSGIRequest)(environ))
+    if path == RETRIEVE and method in ("GET", "HEAD") and (query := only_query(environ)) is not None:
+        return with_caller(partial(layers.retrieve, query=query))
+    if environ.get("QUERY_STRING"):
+        return None
+    if path == BATCH and method == "POST":
+        body = batch_body(environ)
+        return with_caller(partial(files.batch, body=body)) if body else None
+    if method not in ("GET", "HEAD"):
+        return None
+    if path.startswith(FILE) and len(path) > len(FILE):
+        return with_caller(partial(files.read, path=as_text(path[len(FILE) :])))
+    if path.startswith(PROPOSAL) and (number := path[len(PROPOSAL) :]).isdecimal() and len(number) < 19:
+        return with_caller(partial(proposals.read, number=int(number)))
+    return None
+
+
+def only_query(environ: Environ) -> str | None:
+    """The query of a retrieval that chooses nothing else."""
+    given = environ.get("QUERY_STRING", "")
+    if not given.startswith("query=") or "&" in given:
+        return None
+    return QueryDict(given.encode("latin-1")).get("query")
+
+
+def batch_body(environ: Environ) -> files.BatchIn | None:
+    """The body as the operation takes it; what does not validate is put back, for Django to say why."""
+    size = environ.get("CONTENT_LENGTH") or "0"
+    if not size.isdecimal() or int(size) > MAX_BATCH_BODY:
+        return None
+    data = environ["wsgi.input"].read(int(size))
+    environ["wsgi.input"] = io.BytesIO(data)
+    try:
+        return files.BatchIn.model_validate(json.loads(data))
+    except (ValueError, RecursionError):
+        return None
+
+
+def as_text(path: str) -> str:
+    """WSGI has the bytes of an address one by one. What is no UTF-8 does not get here (`has_broken_path`)."""
+    return path if path.isascii() else path.encode("latin-1").decode()
+
+
+def with_caller(operation: Callable[..., HttpResponse]) -> Answer:
+    """The operation's answer to whoever the token stands for."""
+
+    @refusals_as_json
+    def answer(call: Any) -> HttpResponse:
+        call.auth = authenticate(call)
+        return operation(call)
+
+    return lambda environ: answer(Call(environ))
+
+
+def respond(answer: Answer, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
+    """The answer with the id of the request, as WSGI has it.
+
+    Django's signals would look after lost connections; `accounts.authenticate` finds one and opens another.
+    """
+    request_id = requests.set_request_id(environ.get("HTTP_X_REQUEST_ID"))
+    try:
+        response = answer(environ)
+    except Exception:
+        close_old_connections()
+        log.exception("%s %s", environ["REQUEST_METHOD"], environ.get("PATH_INFO", ""))
+        response = json_refusal(
+            HubError(f"Something broke on our side. Tell whoever runs this hub the request {request_id}.")
+        )
+    start_response(
+        f"{response.status_code} {response.reason_phrase}", [*response.items(), ("X-Request-Id", request_id)]
+    )
+    return [] if environ["REQUEST_METHOD"] == "HEAD" else [response.content]

@@ -118,7 +118,7 @@ class Items(Schema):
     warnings: list[str] = []
 
 
-# As Django's middleware would set them; a query alone is answered without (`api.wsgi`).
+# As Django's middleware would set them; a query alone is answered without (`memoryhub.wsgi`).
 MEMORY_HEADERS = {
     "Cache-Control": "private, no-store",
     "Vary": "Accept, Authorization",

@@ -1,6 +1,6 @@
 """`/api/v1/prompt`: the exact bytes an agent gets. A plain view, because agents call it more than anything else.
 
-`api.wsgi` calls it without Django's middleware; the operations below it are there for the OpenAPI document.
+`memoryhub.wsgi` calls it without Django's middleware; the operations below it are there for the OpenAPI document.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from memoryhub.api import wsgi
+from memoryhub import wsgi
 from memoryhub.db import statements
 from memoryhub.domain import accounts, files, longterm, prompts, proposals, spaces
 from memoryhub.domain.accounts.authenticate import statement
