@@ -1,6 +1,6 @@
 """Raw output of agents, and the gate that it passes on its way to working memory."""
 
-from memoryhub.domain.quarantine.beside import without_secrets
+from memoryhub.domain.quarantine.checks import without_secrets
 from memoryhub.domain.quarantine.decide import (
     PROMOTED,
     admit,
