@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import F
 from django.db.models.functions import Now
 
 from memoryhub.db import statements
@@ -26,21 +26,27 @@ def note_sign_in(person: Person, session_key: str, address: str | None, browser:
     return sign_in
 
 
-# Asked by every page. Its conditions are those of `ended_sign_ins`; without an idle limit `idle` is NULL.
-LIVE_SESSION = """
+# A sign-in ends when it was not used within the idle limit, or began too long ago. By the clock of the database: a node whose
+# own is wrong signs nobody out. Without an idle limit `idle` is NULL.
+ENDED = """(i.created_at < statement_timestamp() - %(lasts)s::interval
+    OR i.seen_at < statement_timestamp() - %(idle)s::interval)"""
+# Asked by every page.
+LIVE_SESSION = f"""
 SELECT s.session_data, s.expire_date, (i.seen_at < statement_timestamp() - interval '1 minute') IS NOT TRUE
   FROM django_session s LEFT JOIN memoryhub_signin i ON i.session_key = s.session_key
  WHERE s.session_key = %(key)s AND s.expire_date > statement_timestamp()
-   AND (i.created_at < statement_timestamp() - %(lasts)s::interval) IS NOT TRUE
-   AND (i.seen_at < statement_timestamp() - %(idle)s::interval) IS NOT TRUE
-"""
+   AND {ENDED} IS NOT TRUE
+"""  # noqa: S608 (a condition of ours)
+ENDED_KEYS = f"""
+SELECT i.session_key FROM memoryhub_signin i
+ WHERE {ENDED} AND (i.person_id = %(person)s OR %(person)s::bigint IS NULL)
+"""  # noqa: S608 (a condition of ours)
 
 
 def live_session(session_key: str) -> tuple[str, datetime, bool] | None:
     """The data of a session whose sign-in has not ended, when it expires, and whether its browser was noted as seen within the
     last minute; that is true too of a session without a sign-in, where there is nothing to note."""
-    given = {"key": session_key, "lasts": settings.SESSION_LASTS, "idle": settings.SESSION_IDLE or None}
-    found = statements.rows(LIVE_SESSION, given)
+    found = statements.rows(LIVE_SESSION, {"key": session_key, **limits()})
     return found[0] if found else None
 
 
@@ -50,20 +56,22 @@ def note_seen(session_key: str, address: str | None) -> None:
     lately.update(seen_at=Now(), address=address or F("address"))
 
 
-def ended_sign_ins() -> QuerySet[SignIn]:
-    """Sign-ins that were not used within the idle limit, or began too long ago, by the clock of the database: a node whose own
-    is wrong signs nobody out."""
-    ended = Q(created_at__lt=Now() - settings.SESSION_LASTS)
-    if settings.SESSION_IDLE:
-        ended |= Q(seen_at__lt=Now() - settings.SESSION_IDLE)
-    return SignIn.objects.filter(ended)
+def limits() -> dict[str, timedelta | None]:
+    return {"lasts": settings.SESSION_LASTS, "idle": settings.SESSION_IDLE or None}
+
+
+def delete_ended_sessions(person: Person | None = None) -> None:
+    """Deletes the sessions of sign-ins that have ended, of this person or of all."""
+    ended = statements.rows(ENDED_KEYS, {"person": person.pk if person else None, **limits()})
+    if ended:
+        Session.objects.filter(session_key__in=[key for (key,) in ended]).delete()
 
 
 @transaction.atomic
 def forget_ended_sign_ins() -> None:
     """Deletes sessions that have ended, failed tries of yesterday, and one-time links a month after their time."""
     now = Now()
-    Session.objects.filter(session_key__in=ended_sign_ins().values("session_key")).delete()
+    delete_ended_sessions()
     Session.objects.filter(expire_date__lt=now).delete()
     SignIn.objects.exclude(session_key__in=Session.objects.values("session_key")).delete()
     FailedTry.objects.filter(last_at__lt=now - timedelta(days=1)).delete()
@@ -92,8 +100,7 @@ def end_sessions(actor: Actor, person: Person, *, keep: str = "") -> int:
 
 def live_sessions(person: Person) -> list[SignIn]:
     """The person's sessions that still live; the rest is forgotten on the way."""
-    ended = ended_sign_ins().filter(person=person).values("session_key")
-    Session.objects.filter(session_key__in=ended).delete()
+    delete_ended_sessions(person)
     mine = person.sign_ins.order_by("-seen_at")
     keys = Session.objects.filter(expire_date__gt=Now()).values("session_key")
     mine.exclude(session_key__in=keys).delete()
