@@ -63,6 +63,10 @@ class SettingsForm(HubForm):
         for name in set(self.fields) - set(names):
             del self.fields[name]
 
+    def clean(self) -> dict[str, Any]:
+        """The values that were sent; a setting that was not stays as it is."""
+        return {name: value for name, value in self.cleaned_data.items() if value != ""}
+
 
 class LimitsForm(HubForm):
     """How much agents may send and store; the domain checks the bounds."""

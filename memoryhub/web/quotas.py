@@ -9,11 +9,9 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 
 from memoryhub.domain import quotas, spaces
-from memoryhub.errors import HubError
 from memoryhub.forms import LimitsForm
 from memoryhub.web.access import post_only, space_page
-from memoryhub.web.notices import done
-from memoryhub.web.saved import changed_fields, changes_in_words
+from memoryhub.web.saved import save_changes
 
 
 @space_page("read", methods=("GET", "HEAD"))
@@ -24,15 +22,8 @@ def page(request: HttpRequest) -> HttpResponse:
 @post_only("manage")
 def change(request: HttpRequest) -> HttpResponse:
     form = limits_form(request, request.POST)
-    if form.is_valid():
-        changed = changed_fields(form)
-        try:
-            spaces.change_settings(request.space, request.actor, changed)
-        except HubError as error:
-            form.refuse(error)
-        else:
-            done(request, changes_in_words(form, changed))
-            return redirect("quotas.page", request.space.slug)
+    if save_changes(request, form, lambda values: spaces.change_settings(request.space, request.actor, values)):
+        return redirect("quotas.page", request.space.slug)
     return show(request, status=422, form=form)
 
 

@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
+from django.http import HttpRequest
 from django.utils.translation import gettext as _
+
+from memoryhub.errors import HubError
+from memoryhub.forms.base import HubForm
+from memoryhub.web.notices import done
+
+
+def save_changes(request: HttpRequest, form: HubForm, save: Callable[[dict[str, Any]], object]) -> bool:
+    """Saves what was changed in a form and says so; False where form or domain refuse it, and then the form says why."""
+    if not form.is_valid():
+        return False
+    changed = changed_fields(form)
+    try:
+        save(changed)
+    except HubError as error:
+        form.refuse(error)
+        return False
+    done(request, changes_in_words(form, changed))
+    return True
 
 
 def changed_fields(form: forms.Form) -> dict[str, Any]:

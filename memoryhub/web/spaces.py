@@ -15,7 +15,7 @@ from memoryhub.forms import RenameForm, SettingsForm, SpaceForm
 from memoryhub.web import laptop
 from memoryhub.web.access import post_only, signed_in, space_page
 from memoryhub.web.notices import done
-from memoryhub.web.saved import changed_fields, changes_in_words
+from memoryhub.web.saved import save_changes
 
 
 @signed_in
@@ -98,25 +98,15 @@ def change_settings(request: HttpRequest) -> HttpResponse:
     """Saves one section, or every setting where none is named."""
     section = request.POST.get("section", "")
     form = section_form(request, section if section in SettingsForm.SECTIONS else "", request.POST)
-    if form.is_valid():
-        changed = {name: value for name, value in changed_fields(form).items() if value != ""}
-        try:
-            spaces.change_settings(request.space, request.actor, changed)
-        except HubError as error:
-            form.refuse(error)
-        else:
-            done(request, changes_in_words(form, changed))
-            return redirect("spaces.settings", request.space.slug)
+    if save_changes(request, form, lambda values: spaces.change_settings(request.space, request.actor, values)):
+        return redirect("spaces.settings", request.space.slug)
     return show_settings(request, status=422, form=form)
 
 
 @post_only("manage")
 def rename(request: HttpRequest) -> HttpResponse:
     form = rename_form(request, request.POST)
-    if form.is_valid():
-        changed = changed_fields(form)
-        spaces.rename(request.space, request.actor, **form.cleaned_data)
-        done(request, changes_in_words(form, changed))
+    if save_changes(request, form, lambda _: spaces.rename(request.space, request.actor, **form.cleaned_data)):
         return redirect("spaces.settings", request.space.slug)
     return show_settings(request, status=422, rename_form=form)
 
