@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from html import unescape
 from typing import Any
@@ -252,15 +252,4 @@ def diff_row(row: Any) -> str:
     return (
         f'<tr class="{row.kind}"><td class="no">{row.old or ""}</td><td class="no">{row.new or ""}</td>'
         f'<td class="sign">{sign}</td><td class="code">{said}{marked_line_html(row.text, row.marks, tag)}{end}</td></tr>'
-    )
-
-
-@register.simple_tag
-def diff(rows: Iterable[Any], caption: str = "") -> SafeString:
-    """A table of the rows of a diff."""
-    body = "".join(diff_row(row) for row in rows)
-    return mark_safe(  # noqa: S308  every piece is escaped above
-        f'<table class="diff"><caption class="sr">{escape(caption or _("Change"))}</caption>'
-        '<colgroup><col class="c-no"><col class="c-no"><col class="c-sign"><col></colgroup>'
-        f"<tbody>{body}</tbody></table>"
     )

@@ -165,7 +165,6 @@ def until(moment: datetime | None, css: str = "") -> SafeString:
     return time_element(moment, _("now") if seconds <= 0 else text, css)
 
 
-@register.simple_tag
 def clock(moment: datetime) -> SafeString:
     """The time of day, with the full date on hover; for lists with a heading for each day."""
     return time_element(moment, timezone.localtime(moment).strftime("%H:%M"))
@@ -181,7 +180,6 @@ def at(moment: datetime) -> SafeString:
     return time_element(moment, _written(minute, _("j M H:i"), get_language()))
 
 
-@register.filter
 def day(moment: datetime | date) -> str:
     """Today, yesterday, or the weekday and date."""
     as_date = timezone.localtime(moment).date() if isinstance(moment, datetime) else moment

@@ -9,7 +9,7 @@ import pytest
 from memoryhub.domain import files, longterm, prompts, quarantine
 from memoryhub.domain.notify import daily_mail, webhooks
 from memoryhub.models import Actor, Proposal
-from memoryhub.templatetags.hidden_characters import MAYBE_UNSEEN, diff, drawn, label_hidden_in_page
+from memoryhub.templatetags.hidden_characters import MAYBE_UNSEEN, diff_row, drawn, label_hidden_in_page
 from memoryhub.templatetags.reviewing import rendered
 from memoryhub.text.diff import compare
 from memoryhub.text.unseen import UNSEEN_CHARACTER, spelled_out
@@ -44,8 +44,9 @@ def test_blanks_before_a_carriage_return_are_trailing_too():
     assert drawn("a \r\nb").startswith('a<span class="blank" title="trailing blanks"> </span><span class="inv"')
 
 
-def test_a_diff_is_a_table_with_words_for_those_who_do_not_see_colour():
-    html = diff(compare("say <two> words here\n", "say <three>\u200b words here\n").rows)
+def test_a_diff_has_words_for_those_who_do_not_see_colour():
+    rows = compare("say <two> words here\n", "say <three>\u200b words here\n").rows
+    html = "".join(map(diff_row, rows))
     assert '<span class="sr">removed </span>say &lt;<del>two&gt;</del>' in html
     assert "U+200B" in html
     assert "<two>" not in html

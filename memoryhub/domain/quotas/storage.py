@@ -100,7 +100,6 @@ class Usage:
     agents: list[Share]
     kinds: list[dict[str, Any]]
     counted_at: str
-    calls_a_minute: int
 
 
 @transaction.atomic
@@ -115,5 +114,4 @@ def usage_of_space(space: Space) -> Usage:
     counted = fresh.stored.get("kinds", {})
     kinds = [{"label": label, **counted.get(key, {"bytes": 0, "rows": 0})} for key, label in KINDS.items()]
     whole = Share(fresh.name, fresh.stored_bytes, spaces.get_setting(fresh, "space_megabytes") * MEGABYTE)
-    per_minute = spaces.get_setting(fresh, "agent_calls_a_minute")
-    return Usage(whole, agents, kinds, fresh.stored.get("at", ""), per_minute)
+    return Usage(whole, agents, kinds, fresh.stored.get("at", ""))
