@@ -184,6 +184,8 @@ def test_an_agents_promotion_is_seen_with_its_chunks_and_neighbours(space, forge
     asked = proposals.propose_promotion(space, forge, content=record.content, record=record, reason="asked 14 times")
     page = read(reviewer, f"proposals/{asked.number}/")
     assert ">Chunks<" in page and "Similar entries" in page and "/longterm/1/" in page
+    longterm.change_chunks(space, HUB, 300, 50)
+    assert "At most 300 characters each" in read(reviewer, f"proposals/{asked.number}/")
 
 
 def test_what_is_chosen_for_a_promotion_stays_chosen_and_an_agents_own_stays_its_own(space, forge, reviewer):

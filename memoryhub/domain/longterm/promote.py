@@ -41,6 +41,7 @@ class PromotionPreview:
     content: str
     sha256: str
     pieces: list[split.Piece]
+    chunk_size: int  # characters at most
     neighbours: list[Neighbour]
     hidden_below: int
     least: float
@@ -60,7 +61,7 @@ def preview_promotion(space: Space, content: str, pair: EntryPair | None = None)
     """The chunks that a text would become, and its nearest neighbours in long-term memory; those it merges come first."""
     found = _neighbours(space, content) if content.strip() else ([], 0, 0.0, "", None)
     digest = sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
-    seen = PromotionPreview(content, digest, chunks.cut_text(space, content), *found)
+    seen = PromotionPreview(content, digest, chunks.cut_text(space, content), chunks.chunk_size(space)[0], *found)
     return _with_pair(seen, pair) if pair else seen
 
 
