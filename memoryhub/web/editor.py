@@ -85,6 +85,8 @@ def of_file(request: HttpRequest, path: str) -> Editor:
             % {"path": where},
             code="not_text",
         )
+    if not isinstance(found, Published):
+        files.require_shown(space, where)
     exists, raw = isinstance(found, Published), text_of(found.content) if isinstance(found, Published) else ""
     base = found.revision if isinstance(found, Published) else last_revision(request, where)
     name, stored = where.rpartition("/")[2], for_editor(raw)

@@ -110,7 +110,7 @@ def show_missing(request: HttpRequest, where: str, found: Published | HubError) 
         "where": where, "crumbs": file_views.crumbs(where), "mount": mount, "readers": files.agents_reading(request.space, where),
         "problem": found.message if isinstance(found, HubError) and not isinstance(found, NotFound) else "",
         "tree": files.tree(request.space, where), "name": where.rpartition("/")[2], "file": held,
-        "held": file_views.held_proposal(request.space, held),
+        "held": file_views.held_proposal(request.space, held), "left_out": mount and files.why_left_out(request.space, where),
     }  # fmt: skip
     # A missing source is no error, and its page explains that; other paths without a file are 404.
     return render(

@@ -505,3 +505,15 @@ def test_a_folder_lists_names_that_no_address_can_have(space, client, sign_in, t
     opened = client.get("/s/ledger/files/project/back%5Cslash.md")
     assert opened.status_code == 422
     assert "Invalid address" in text_of(opened) and "has a backslash" in text_of(opened)
+
+
+def test_what_a_mount_leaves_out_says_so_and_is_not_offered_to_be_written(space, client, sign_in, tmp_path):
+    sign_in("editor")
+    (tmp_path / "big.md").write_text("word " * 300_000)
+    files.add_mount(space, HUB, "/project/", store="filesystem", directory=str(tmp_path))
+    for path, why in (("big.md", "Over 1 MiB"), ("node_modules/AGENTS.md", "Dependencies")):
+        shown = client.get(f"/s/ledger/files/project/{path}")
+        assert shown.status_code == 404
+        assert f"/project/{path}</code> ({why})" in one_line(text_of(shown)) and "view=edit" not in text_of(shown)
+        edited = client.get(f"/s/ledger/files/project/{path}?view=edit")
+        assert (edited.status_code, why in text_of(edited)) == (422, True)

@@ -78,6 +78,7 @@ from memoryhub.domain.files.mounts import (
     survey_mount,
     take_in_name,
     view_at,
+    why_left_out,
     why_program,
 )
 from memoryhub.domain.files.read import Published, Reader, changed_on_disk
@@ -263,6 +264,7 @@ __all__ = [
     "unreviewed",
     "view_at",
     "walk",
+    "why_left_out",
     "why_program",
     "why_unwritten",
     "write",

@@ -50,6 +50,7 @@ from memoryhub.domain.files.mounts.resolve import (
     require_shown,
     resolve_path,
     view_at,
+    why_left_out,
 )
 from memoryhub.domain.files.mounts.rules import (
     DryRun,
@@ -125,6 +126,7 @@ __all__ = [
     "survey_mount",
     "take_in_name",
     "view_at",
+    "why_left_out",
     "why_not_memory",
     "why_program",
     "why_waiting",

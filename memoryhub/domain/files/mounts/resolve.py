@@ -140,9 +140,13 @@ def no_mount_error(path: str, mounts: Iterable[Mount]) -> HubError:
 
 def require_shown(space: Space, path: str) -> None:
     """Refuse a path under no mount, or one that its mount leaves out."""
-    place = resolve_path(space, path)
-    if why := place.why_closed():
-        raise left_out_error(place.mount.prefix + place.relative.lstrip("/"), why)
+    if why := why_left_out(space, path):
+        raise left_out_error(paths.clean(path), why)
+
+
+def why_left_out(space: Space, path: str) -> LeftOut | None:
+    """Why the mount of a path leaves it out, or None. A path without a mount is refused."""
+    return resolve_path(space, path).why_closed()
 
 
 def policy_for(space: Space, path: str, agent: Agent | None = None) -> tuple[str, PolicyRule | None]:
