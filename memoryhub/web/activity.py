@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy
 from memoryhub.domain import activity
 from memoryhub.models import ActivityLine
 from memoryhub.web.access import space_page
+from memoryhub.web.helpers import clean_text
 
 PAGE = 100
 PICTURES = [
@@ -46,7 +47,7 @@ def parse_number(text: str) -> int | None:
 
 def filters_of(request: HttpRequest) -> dict[str, Any]:
     get = request.GET.get
-    filters = {"words": get("q", "").replace("\x00", ""), "who": get("who", ""), "kind": get("kind", "")}
+    filters = {name: clean_text(get(given, "")) for name, given in (("words", "q"), ("who", "who"), ("kind", "kind"))}
     return {**filters, "since": parse_date(get("since", "")), "until": parse_date(get("until", ""))}
 
 

@@ -159,3 +159,10 @@ def test_a_large_memory_is_not_counted_to_the_end(as_role, full):
 def test_the_numbers_of_the_navigation_are_those_of_the_overview(full):
     all_of_it, waiting = counts_of_space(full.space), counts_of_waiting(full.space)
     assert waiting == (all_of_it.held, all_of_it.proposals)
+
+
+@pytest.mark.parametrize("name", ["q", "who", "kind"])
+def test_filters_of_the_log_are_read_without_nul(as_role, name):
+    viewer = as_role("viewer")
+    assert viewer.get("/s/books/activity/", {name: "a\x00"}).status_code == 200
+    assert viewer.get("/s/books/activity/export.csv", {name: "a\x00"}).getvalue().startswith(b"id,at,")
