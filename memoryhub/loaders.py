@@ -1,13 +1,18 @@
-"""Loads the templates of pages without their indentation, which is for those who edit them."""
+"""Loads the templates of pages without their indentation, which is for those who edit them, once for each language."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
-from django.template.loaders import filesystem
+from django.template import Context, Node
+from django.template.base import FilterExpression, TextNode
+from django.template.loaders import cached, filesystem
+from django.utils.translation import get_language
 
 INDENTATION = re.compile(r"\n[ \t]+")
+CompileTag = Callable[[Any, Any], Any]
 
 
 class WithoutIndentation(filesystem.Loader):
@@ -16,3 +21,28 @@ class WithoutIndentation(filesystem.Loader):
     def get_contents(self, origin: Any) -> str:
         text: str = super().get_contents(origin)
         return INDENTATION.sub("\n", text) if origin.name.endswith(".html") else text
+
+
+class ByLanguage(cached.Loader):
+    """Keeps each template as it was read in each language: its words are text from then on."""
+
+    def cache_key(self, template_name: str, skip: Any = None) -> str:
+        return f"{get_language()} {super().cache_key(template_name, skip)}"
+
+
+def is_known(expression: FilterExpression) -> bool:
+    """Whether a value stands in the template itself. Words in `_(…)` do: templates are read once for each language."""
+    return not expression.is_var and not expression.filters
+
+
+def folded(compile_tag: CompileTag) -> CompileTag:
+    """Compiles a simple tag, to the text that it makes where all it is given is known when the template is read."""
+
+    def compile_to_text(parser: Any, token: Any) -> Node:
+        node = compile_tag(parser, token)
+        given = [*node.args, *node.kwargs.values()]
+        if node.target_var is None and not node.takes_context and all(map(is_known, given)):
+            return TextNode(node.render(Context()))
+        return node
+
+    return compile_to_text

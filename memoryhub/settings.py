@@ -180,7 +180,7 @@ TEMPLATES = [
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [packaged("templates"), NINJA / "templates"],
         "OPTIONS": {
-            "loaders": [("django.template.loaders.cached.Loader", LOADERS)],
+            "loaders": [("memoryhub.loaders.ByLanguage", LOADERS)],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
@@ -188,6 +188,7 @@ TEMPLATES = [
                 "memoryhub.web.context.page",
             ],
             "builtins": [
+                "memoryhub.templatetags.builtin",
                 "memoryhub.templatetags.hub",
                 "memoryhub.templatetags.agent_names",
                 "django_htmx.templatetags.django_htmx",

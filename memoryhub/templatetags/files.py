@@ -21,6 +21,7 @@ from memoryhub.dialects import tokens_of_bytes
 from memoryhub.languages import shown_reason, translated
 from memoryhub.stores import paths
 from memoryhub.stores.survey import Survey
+from memoryhub.templatetags.builtin import g
 from memoryhub.templatetags.hidden_characters import (
     ROW_WORDS,
     coarse_row,
@@ -30,7 +31,7 @@ from memoryhub.templatetags.hidden_characters import (
     marked_line_html,
     unchanged_lines,
 )
-from memoryhub.templatetags.hub import actor_glyph, actor_name, ago, g
+from memoryhub.templatetags.hub import actor_glyph, actor_name, ago
 from memoryhub.text import highlight
 
 register = template.Library()

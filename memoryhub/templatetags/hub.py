@@ -21,6 +21,7 @@ from memoryhub import languages
 from memoryhub.domain import accounts
 from memoryhub.server import static_files
 from memoryhub.templatetags.agent_names import agent_badge, agent_title
+from memoryhub.templatetags.builtin import g
 
 register = template.Library()
 ACTOR_WORDS = {
@@ -51,22 +52,6 @@ def url(name: str, *args: Any) -> str:
 @lru_cache(maxsize=4096)
 def _address(name: str, args: tuple[str, ...]) -> str:
     return reverse(name, args=args)
-
-
-@register.simple_tag
-def g(name: str, label: str = "", css: str = "") -> SafeString:
-    """A glyph of the sprite; without a label, screen readers skip it."""
-    return _glyph(name, str(label), css)
-
-
-@lru_cache(maxsize=1024, typed=True)  # an escaped text is another type
-def _glyph(name: str, label: str, css: str) -> SafeString:
-    css = f"g {css}".strip()
-    if label:
-        return format_html(
-            '<svg class="{}" role="img" aria-label="{}" viewBox="0 0 16 16"><use href="#g-{}"/></svg>', css, label, name
-        )
-    return format_html('<svg class="{}" aria-hidden="true" viewBox="0 0 16 16"><use href="#g-{}"/></svg>', css, name)
 
 
 @register.simple_tag

@@ -19,6 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from memoryhub.dialects import Part
 from memoryhub.domain.prompts import PromptChange
 from memoryhub.domain.proposals import Review
+from memoryhub.templatetags.builtin import g
 from memoryhub.templatetags.hidden_characters import (
     ROW_SIGNS,
     coarse_row,
@@ -26,7 +27,6 @@ from memoryhub.templatetags.hidden_characters import (
     no_newline_label,
     unchanged_lines,
 )
-from memoryhub.templatetags.hub import g
 from memoryhub.templatetags.lines_with_findings import FindingsByLine, finding_rows, line_with_marks
 from memoryhub.text import markdown
 from memoryhub.text.diff_rows import Fold, Row

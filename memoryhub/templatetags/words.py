@@ -1,7 +1,7 @@
-"""Django's library `i18n`, with a `translate` that does less: a row of a list has up to ten of them.
+"""Django's library `i18n`, with a `translate` and a `blocktranslate` that do less: a row of a list has up to ten of them.
 
-Django's makes a lazy string of each, and resolves it as a variable that may have filters. Of plain words, which is what
-templates say, nothing of it is needed; whatever else `translate` can do is left to Django's.
+Templates are read once for each language (`memoryhub.loaders`), so plain words are text by then, and of a sentence only its
+values are left. Whatever else these tags can do is left to Django's.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from django.template import Library, Node
-from django.template.base import Parser, Token
+from django.template.base import Parser, TextNode, Token, render_value_in_context
 from django.templatetags import i18n
-from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import gettext
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext, ngettext
 
 register = Library()
 register.tags = dict(i18n.register.tags)
@@ -20,18 +20,14 @@ register.filters = dict(i18n.register.filters)
 
 
 class Words(Node):
-    """Words of the template in the language that is active. They are safe, as all that stands in a template."""
+    """Words under a name. They are safe, as all that stands in a template."""
 
-    def __init__(self, said: str, asvar: str | None) -> None:
-        self.message = said.replace("%", "%%")  # as catalogues have it
-        self.asvar = asvar
+    def __init__(self, said: str, asvar: str) -> None:
+        self.said, self.asvar = SafeString(said), asvar
 
-    def render(self, context: Any) -> SafeString:
-        said = mark_safe(gettext(self.message).replace("%%", "%"))  # noqa: S308
-        if not self.asvar:
-            return said
-        context[self.asvar] = said
-        return SafeString()
+    def render(self, context: Any) -> str:
+        context[self.asvar] = self.said
+        return ""
 
 
 @register.tag("translate")
@@ -40,4 +36,48 @@ def translate(parser: Parser, token: Token) -> Node:
     said = getattr(made.filter_expression.var, "literal", None)  # `_("…")` is a lazy string here, and no variable
     if not isinstance(said, str) or made.filter_expression.filters or made.noop or made.message_context is not None:
         return made
-    return Words(said, made.asvar)
+    return words(gettext(said.replace("%", "%%")).replace("%%", "%"), made.asvar)  # catalogues have them doubled
+
+
+def words(said: str, asvar: str | None) -> Node:
+    return Words(said, asvar) if asvar else TextNode(said)
+
+
+class Sentence(Node):
+    """A sentence with values of the context, and with a plural if there is a count."""
+
+    def __init__(self, made: i18n.BlockTranslateNode) -> None:
+        self.asvar, self.given, self.counter, self.countervar = made.asvar, made.extra_context, None, ""
+        self.singular, self.names = made.render_token_list(made.singular)
+        if made.plural:
+            self.counter, self.countervar = made.counter, made.countervar
+            self.plural, names = made.render_token_list(made.plural)
+            self.names = {*self.names, *names}
+        else:
+            self.singular = gettext(self.singular)
+
+    def render(self, context: Any) -> str:
+        with context.push(**{name: value.resolve(context) for name, value in self.given.items()}):
+            said = self.counted(context) if self.counter else self.singular
+            said %= {name: self.value(context, name) for name in self.names}
+        if not self.asvar:
+            return said
+        context[self.asvar] = SafeString(said)
+        return ""
+
+    def counted(self, context: Any) -> str:
+        context[self.countervar] = count = self.counter.resolve(context)
+        return ngettext(self.singular, self.plural, count)
+
+    def value(self, context: Any, name: str) -> str:
+        value = context.get(name, "")
+        return str(value) if type(value) is int else render_value_in_context(value, context)
+
+
+@register.tag("blocktranslate")
+def blocktranslate(parser: Parser, token: Token) -> Node:
+    made = i18n.do_block_translate(parser, token)
+    if made.message_context is not None:
+        return made
+    sentence = Sentence(made)
+    return sentence if sentence.names or sentence.counter else words(sentence.singular.replace("%%", "%"), made.asvar)

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
-from django.template import Context, Template
+from django.template import Context, Engine, Template
+from django.template.loader import get_template
 from django.utils import timezone, translation
 from django.utils.safestring import mark_safe
 from django.utils.translation import gettext as _
@@ -14,8 +15,9 @@ from memoryhub.dialects import coding
 from memoryhub.domain import accounts, files, prompts, proposals, spaces
 from memoryhub.models import HUB, Actor
 from memoryhub.templatetags.agent_names import CODING_BADGES, agent_badge, initials
+from memoryhub.templatetags.builtin import g
 from memoryhub.templatetags.contexts import coding_badge
-from memoryhub.templatetags.hub import exactly, g
+from memoryhub.templatetags.hub import exactly
 
 pytestmark = pytest.mark.django_db
 
@@ -178,3 +180,45 @@ def test_words_of_a_template_are_those_of_the_reader_and_variables_are_escaped(t
         said = _("Prompt")
         shown = Template("{% load words %}" + template).render(Context({"said": "<b>"}))
     assert shown == drawn.replace("提示词", said)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{% blocktranslate %}100% of words{% endblocktranslate %}",
+        "{% blocktranslate with name=said|upper n=counted %}Agent {{ name }}: {{ n }}, {{ missing }}{% endblocktranslate %}",
+        "{% blocktranslate count n=counted %}{{ n }} file{% plural %}{{ n }} files{% endblocktranslate %}",
+        "{% blocktranslate asvar words with x=said trimmed %}\n a {{ x }}\n{% endblocktranslate %}<{{ words }}>",
+        "{% blocktranslate context 'x' %}Prompt{% endblocktranslate %}",
+    ],
+)
+def test_sentences_of_templates_say_what_those_of_django_do(template):
+    for language in ("en", "zh-hans"):
+        with translation.override(language):
+            ours, django_s = (
+                Template("{% load " + library + " %}" + template).render(Context({"said": "<b>", "counted": 1204}))
+                for library in ("words", "i18n")
+            )
+        assert ours == django_s
+
+
+def test_a_template_is_read_once_for_each_language():
+    shown = []
+    for language in ("en", "zh-hans", "en"):
+        with translation.override(language):
+            shown.append(get_template("_form_errors.html"))
+    assert shown[0].template is shown[2].template is not shown[1].template
+
+
+def test_a_form_has_the_token_of_its_page_and_none_without_a_page():
+    field = Template("{% csrf_token %}").render(Context({"csrf_token": 'a"b'}))
+    assert field == '<input type="hidden" name="csrfmiddlewaretoken" value="a&quot;b">'
+    assert Template("{% csrf_token %}").render(Context()) == ""
+
+
+@pytest.mark.parametrize(("given", "drawn"), [("", "1"), (" with value=2", "2"), (" with other=3 only", "")])
+def test_an_included_template_sees_the_values_around_it_unless_it_says_only(given, drawn):
+    parts = ("django.template.loaders.locmem.Loader", {"part": "{{ value }}"})
+    engine = Engine(loaders=[parts], builtins=["memoryhub.templatetags.builtin"])
+    shown = engine.from_string('{% include "part"' + given + " %}|{{ value }}")
+    assert shown.render(Context({"value": 1})) == f"{drawn}|1"
