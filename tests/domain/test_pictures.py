@@ -31,7 +31,9 @@ def test_nothing_is_drawn_of_nothing(space, forge):
     found = activity.daily(space)
     assert found.counts == {} and len(found.days) == 30
     assert "none" in day_bars(found, "gate") and day_legend(found, "gate") == []
-    assert [one.says for one in prompts.moments_of(space, forge, [])] == ["created the agent"]
+    prompts.change_agent(forge, HUB, retrieval={"hot": 3})
+    said = [one.says for one in prompts.moments_of(space, forge, [])]
+    assert said == ["changed the limits of retrieval", "created the agent"]
 
 
 def test_the_size_of_a_prompt_lasts_until_the_next_one(space, forge):

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from memoryhub.domain import files, longterm
+from memoryhub.domain import files, longterm, prompts
 from memoryhub.domain.erasure.targets import Target
 from memoryhub.errors import NotFound
 from memoryhub.models import (
@@ -166,7 +166,7 @@ def _of_person(name: str, space_id: int, words: Words) -> None:
     _add_corrections(name, space_id, words)
     _add_entries(scoped(LongtermEntry.objects.filter(pk__in=_typed(space_id, name)), space_id), words)
     for values in scoped(AgentChange.objects.filter(by), space_id).values_list("values", flat=True):
-        words.texts |= {values[key] for key in ("system_prompt", "persona", "template") if values.get(key)}
+        words.texts |= {values[key] for key in prompts.TEXTS_IN_PROMPT if values.get(key)}
     _add_lines(scoped(Revision.objects.filter(by), space_id), words, by_reviewer=False)
     reviewed = Revision.objects.filter(reviewer_lines__kind="person", reviewer_lines__name=name)
     _add_keys([-pk for pk in scoped(reviewed, space_id).values_list("pk", flat=True)], words)

@@ -1,6 +1,7 @@
 """Agents, their sources and templates, and the exact prompt that each of them gets."""
 
 from memoryhub.domain.prompts.agents import (
+    TEXTS_IN_PROMPT,
     agent_by_name,
     agent_by_slug,
     agents_of_space,
@@ -84,6 +85,7 @@ __all__ = [
     "DOWNLOAD_JOB",
     "LAYER_NAMES",
     "NO_LIMITS",
+    "TEXTS_IN_PROMPT",
     "Admission",
     "AgentRow",
     "AskedLimits",

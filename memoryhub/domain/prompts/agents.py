@@ -18,8 +18,14 @@ from memoryhub.domain.accounts import require
 from memoryhub.errors import Conflict, Invalid, NotFound
 from memoryhub.models import HUB, Actor, Agent, AgentChange, Space, TemplateChoice, Token
 
-# What of an agent stands in its prompt; a change of it is kept, so that a prompt of the past can be told exactly.
-IN_PROMPT = ("dialect", "system_prompt", "persona", "memory_is_on", "template", "budget", "gives_way", "retrieval")
+# The fields of an agent that its prompt shows or depends on, with the words for a change of each. Changes are stored, so that
+# prompts of past moments are exact.
+IN_PROMPT = {
+    "dialect": "the dialect", "system_prompt": "the base prompt", "persona": "the persona", "memory_is_on": "whether memory is on",
+    "template": "the template", "budget": "the budget", "gives_way": "what is left out first",
+    "retrieval": "the limits of retrieval",
+}  # fmt: skip
+TEXTS_IN_PROMPT = ("system_prompt", "persona", "template")  # kept to the letter; an erasure of their author erases them
 CHANGEABLE = ("name", "description", "is_on", *IN_PROMPT)
 NAMES_OF_AGENTS = "SELECT slug, name FROM memoryhub_agent WHERE space_id = %s AND name <> slug"
 MAX_LENGTHS = {"name": 100, "description": 500, "system_prompt": 200_000, "persona": 50_000, "template": 200_000}
@@ -108,7 +114,7 @@ def assign_values(agent: Agent, values: dict[str, Any]) -> None:
         if key == "retrieval":
             value = retrieval.check_limits(value)
         if isinstance(value, str):
-            value = value if key in ("system_prompt", "persona", "template") else value.strip()
+            value = value if key in TEXTS_IN_PROMPT else value.strip()
             if "\x00" in value:
                 raise Invalid("Text cannot hold a NUL character.", field=key)
             if len(value) > MAX_LENGTHS.get(key, 64):

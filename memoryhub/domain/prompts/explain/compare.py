@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from memoryhub.dialects import Entry, Ingredients, Part, Warn
 from memoryhub.domain import files
+from memoryhub.domain.prompts.agents import IN_PROMPT
 from memoryhub.domain.prompts.assemble import Prompt, assemble, build_prompt, first_change
 from memoryhub.domain.prompts.inputs import PromptInputs
 from memoryhub.domain.prompts.requests import LastCall, PromptRequest, as_looked_at, dialect_of
@@ -33,10 +34,6 @@ from memoryhub.text import diff
 from memoryhub.text.diff import Diff
 
 MAX_CAUSES = 200
-SETTINGS = {
-    "dialect": "the dialect", "system_prompt": "the base prompt", "persona": "the persona", "budget": "the budget",
-    "memory_is_on": "whether memory is on", "template": "the template", "gives_way": "what gives way",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +188,11 @@ def settings_causes(agent: Agent, between: dict[str, Any]) -> list[Cause]:
     earlier = mine.filter(created_at__lte=between["created_at__gt"]).order_by("-pk").first()
     values, found = (earlier.values if earlier else None), []
     for row in mine.filter(**between).order_by("pk")[:MAX_CAUSES]:
-        changed = [word for key, word in SETTINGS.items() if values and values.get(key) != row.values.get(key)]
-        says = "changed " + ", ".join(changed) if changed else "created the agent"
+        now = row.values
+        changed = [
+            words for key, words in IN_PROMPT.items() if values and values.get(key, now.get(key)) != now.get(key)
+        ]
+        says = "created the agent" if values is None else "changed " + (", ".join(changed) or "the agent")
         found.append(Cause(row.created_at, "settings", says, row.actor_kind, row.actor_name))
         values = row.values
     return found
