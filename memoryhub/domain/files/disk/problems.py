@@ -23,8 +23,10 @@ def clear_problem(file: File) -> None:
         file.save(update_fields=["problem"])
 
 
-def unwritten(file: File, error: HubError) -> str:
-    return f"Revision {file.revision} is not on disk yet. {error.message}"
+def note_unwritten(file: File, why: str) -> None:
+    """What happens when the newest revision cannot be written to the disk: it counts all the same, the file says why it is not
+    there, and the next read or save tries again."""
+    set_problem(file, f"Revision {file.revision} is not on disk yet. {why}")
 
 
 def disk_error(file: File, place: Place) -> HubError:

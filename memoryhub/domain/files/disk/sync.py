@@ -30,7 +30,7 @@ from memoryhub.domain.files.mounts import (
     place_in_mount,
     why_waiting,
 )
-from memoryhub.errors import HubError, NotFound, Unavailable
+from memoryhub.errors import HubError, NotFound
 from memoryhub.models import HUB, File, Mount, Space
 from memoryhub.stores import ElsewhereStore, FilesystemStore
 from memoryhub.stores.disk import FileContent, WriteResult
@@ -202,13 +202,11 @@ def write_to_disk(space: Space, file: File, place: Place, at_hand: tuple[int, by
         try:
             placed, written = _write_newest(space, file, place, at_hand, displaced)
         except HubError as error:
-            problems.set_problem(file, problems.unwritten(file, error))
+            problems.note_unwritten(file, error.message)
             return
         displaced = _after_write(space, file, place, placed, written)
     if file.written_revision != file.revision:
-        problems.set_problem(
-            file, f"Revision {file.revision} is not written: something else keeps replacing the file on disk."
-        )
+        problems.note_unwritten(file, "Something else keeps replacing the file.")
 
 
 def _write_newest(
@@ -312,13 +310,13 @@ def push_revision(space: Space, file_id: int, number: int, text: bytes) -> str:
         if place.why_out():  # a pattern changed meanwhile
             return ""
         if isinstance(place.store, ElsewhereStore):
-            problems.set_problem(file, problems.unwritten(file, Unavailable(why_waiting(_whole_mount(space, file)))))
+            problems.note_unwritten(file, why_waiting(_whole_mount(space, file)))
             return file.problem
         try:
             pull_from_disk(space, file, place)
             write_to_disk(space, file, place, (number, text))
         except HubError as error:
-            problems.set_problem(file, problems.unwritten(file, error))
+            problems.note_unwritten(file, error.message)
     return file.problem if file.written_revision != file.revision else ""
 
 
