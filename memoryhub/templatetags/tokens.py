@@ -20,7 +20,8 @@ ENDED = {"revoked": gettext_lazy("revoked"), "expired": gettext_lazy("expired")}
 @register.filter
 def why_ended(token: Any) -> str:
     """Why a token works no longer; empty while it does."""
-    return str(ENDED.get(accounts.why_ended(token), ""))
+    why = accounts.why_ended(token)
+    return str(ENDED.get(why, why))
 
 
 @register.simple_tag
