@@ -57,6 +57,7 @@ def text(space):
 
 
 def press(page: Page, *keys: str) -> None:
+    page.wait_for_load_state()  # a field has the focus, and takes letters, before the scripts are there that know keys
     for key in keys:
         page.keyboard.press(key)
 
