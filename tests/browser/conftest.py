@@ -6,6 +6,7 @@ a member of it. A test fails when a page it saw broke the content security polic
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,19 +15,17 @@ from typing import Any
 import pytest
 from django.db import connections
 from django.test import Client
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests import chromium
 from tests.browser import hub as hubs
+from tests.browser.windows import PATIENCE, Windows, listen
 from tests.running import copied
 
 # Playwright's event loop runs in the thread of the tests, where Django would refuse to touch the database.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
-PATIENCE = 30_000  # ms; a machine that others use as well is slow, not broken
 expect.set_options(timeout=PATIENCE)
-# A refusal that a test provokes (422, 409, …) is told by the browser like this; it is no fault of the page.
-EXPECTED = ("Failed to load resource", "Response Status Error Code")
 
 
 # Of the package, not the session: tests of other rooms on the same worker want the thread's event loop to themselves.
@@ -55,31 +54,26 @@ def complaints() -> Iterator[list[str]]:
     assert heard == []
 
 
-@pytest.fixture
-def new_page(browser: Browser, live_server: Any, complaints: list[str]) -> Iterator[Callable[..., Page]]:
-    """Opens another window: `new_page(viewport=PHONE, color_scheme="dark", java_script_enabled=False)`."""
-    contexts: list[BrowserContext] = []
+@pytest.fixture(scope="package")
+def windows(browser: Browser) -> Windows:
+    return Windows(browser)
 
-    def open_window(**options: Any) -> Page:
+
+@pytest.fixture
+def new_page(windows: Windows, live_server: Any, complaints: list[str]) -> Iterator[Callable[..., Page]]:
+    """Another window: `new_page(viewport=PHONE, color_scheme="dark", java_script_enabled=False)`. With `own=True` no later test
+    gets it: for those that leave in it what nobody takes back, as scripts, listeners, a clock, a device."""
+    closing = contextlib.ExitStack()
+
+    def open_window(*, own: bool = False, **options: Any) -> Page:
         options = {"base_url": live_server.url, "viewport": WIDE, "reduced_motion": "reduce", **options}
-        contexts.append(browser.new_context(**options))
-        contexts[-1].set_default_timeout(PATIENCE)
-        window = contexts[-1].new_page()
-        listen(window, complaints)
+        window = windows.open(**options) if own else windows.take(**options)
+        closing.callback(window.context.close) if own else closing.callback(windows.give_back, window, **options)
+        closing.callback(listen(window, complaints))
         return window
 
-    yield open_window
-    for context in contexts:
-        context.close()
-
-
-def listen(window: Page, complaints: list[str]) -> None:
-    def heard(said: Any) -> None:
-        if said.type in ("error", "warning") and not said.text.startswith(EXPECTED):
-            complaints.append(f"{window.url}: {said.text}")
-
-    window.on("console", heard)
-    window.on("pageerror", lambda error: complaints.append(f"{window.url}: {error}"))
+    with closing:
+        yield open_window
 
 
 @pytest.fixture

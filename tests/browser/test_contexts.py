@@ -165,12 +165,12 @@ ADDRESSES = (
 )  # fmt: skip
 
 
-def test_the_pages_have_no_fault_that_a_machine_can_find(shop, space, sign_in_as):
+def test_the_pages_have_no_fault_that_a_machine_can_find(shop, space, sign_in_as, new_page):
     for mount in files.mounts_of_space(space):
         files.take_in_mount(space, mount)
     memory = f"/claude/projects/{project_slug(str(shop))}/memory/MEMORY.md"
     mount = next(one.pk for one in files.mounts_of_space(space) if one.prefix == "/shop/")
-    page, faults = sign_in_as("owner"), []
+    page, faults = sign_in_as("owner", new_page(own=True)), []
     page.add_init_script(test_axe.AXE)
     for address in ADDRESSES:
         page.goto(f"/s/ledger/{address.format(shop=mount, memory=memory)}")

@@ -363,8 +363,10 @@ def test_a_saved_text_is_no_draft_any_more(editing):
     expect(editing.locator("#draft")).to_be_hidden()
 
 
-def test_leaving_with_unsaved_words_warns(editing):
+def test_leaving_with_unsaved_words_warns(forge, sign_in_as, new_page):
     asked = []
+    editing = sign_in_as("editor", new_page(own=True))
+    editing.goto(f"{HERE}?view=edit")
     editing.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
     put_caret(editing, 0)
     editing.keyboard.type("x")

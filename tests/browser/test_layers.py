@@ -152,8 +152,8 @@ def test_search_marks_hits_as_one_types(space, record, sign_in_as):
     assert page.locator("mark").first.inner_text() == "chargebacks"
 
 
-def test_working_memory_renews_itself(space, sign_in_as):
-    page = sign_in_as("viewer")
+def test_working_memory_renews_itself(space, sign_in_as, new_page):
+    page = sign_in_as("viewer", new_page(own=True))
     page.clock.install()
     page.goto(page.url.split("/s/")[0] + f"/s/{space.slug}/working/")
     entries.admit(space, "This came while you looked.")
@@ -161,9 +161,9 @@ def test_working_memory_renews_itself(space, sign_in_as):
     page.get_by_text("This came while you looked.").wait_for()
 
 
-def test_a_half_written_correction_stays_while_the_list_renews_itself(space, sign_in_as):
+def test_a_half_written_correction_stays_while_the_list_renews_itself(space, sign_in_as, new_page):
     entries.admit(space, "The desk closes at six.")
-    page = sign_in_as("editor")
+    page = sign_in_as("editor", new_page(own=True))
     page.clock.install()
     page.goto(page.url.split("/s/")[0] + f"/s/{space.slug}/working/")
     fold = page.locator(".card-list summary").filter(has_text="Edit")

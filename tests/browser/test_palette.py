@@ -83,7 +83,7 @@ def test_without_scripts_it_is_a_link_to_search(furnished, sign_in_as, new_page)
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_machine_finds_no_fault(furnished, sign_in_as, new_page, scheme):
-    page = sign_in_as("owner", new_page(color_scheme=scheme))
+    page = sign_in_as("owner", new_page(own=True, color_scheme=scheme))
     page.add_init_script(AXE)
     page.reload(wait_until="load")
     page.keyboard.press("/")

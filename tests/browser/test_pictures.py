@@ -54,7 +54,7 @@ def test_a_moment_is_picked_on_the_timeline(furnished, sign_in_as, new_page, jav
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_machine_finds_no_fault(furnished, sign_in_as, new_page, scheme):
-    page = sign_in_as("owner", new_page(color_scheme=scheme))
+    page = sign_in_as("owner", new_page(own=True, color_scheme=scheme))
     page.add_init_script(AXE)
     pages = ("prompt/forge/", "prompt/forge/?at=2026-01-01T00:00:00Z", "agents/", "agents/forge/", "activity/")
     for path in (*pages, "working/", "longterm/", "search/?q=till"):

@@ -333,10 +333,10 @@ def test_edits_are_typed_and_approved_at_once_by_keyboard(sign_in_as, space, for
     assert text(space).startswith("Mine. # Rules")
 
 
-def test_selecting_says_what_it_would_do_and_can_be_cleared(sign_in_as, space, forge, inbox):
+def test_selecting_says_what_it_would_do_and_can_be_cleared(sign_in_as, new_page, space, forge, inbox):
     edit(space, forge, "pytest -q", "make test-fast")
     edit(space, forge, "from main", "from a tag")
-    page = sign_in_as("reviewer")
+    page = sign_in_as("reviewer", new_page(own=True))
     asked = []
     page.on("request", lambda sent: asked.append(sent.url) if "/several/" in sent.url else None)
     page.goto(inbox)

@@ -118,8 +118,8 @@ def test_what_is_ticked_stays_ticked_while_one_moves_by_keys(space, held, sign_i
     expect(page.locator("[data-record][aria-current]")).to_have_attribute("data-record", str(held[1]))
 
 
-def test_the_answer_for_a_record_one_has_left_moves_no_mark(space, held, sign_in_as):
-    page = sign_in_as("editor")
+def test_the_answer_for_a_record_one_has_left_moves_no_mark(space, held, sign_in_as, new_page):
+    page = sign_in_as("editor", new_page(own=True))
     page.goto(f"/s/{space.slug}/quarantine/")
     waiting = []
     page.route(re.compile(r"/quarantine/\d+/"), lambda route: waiting.append(route))
@@ -180,7 +180,7 @@ def test_somebody_else_was_quicker(space, held, sign_in_as, member):
 @pytest.mark.parametrize("role", ["viewer", "owner"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_machine_finds_no_fault(space, held, sign_in_as, new_page, role, scheme):
-    page = sign_in_as(role, new_page(color_scheme=scheme))
+    page = sign_in_as(role, new_page(own=True, color_scheme=scheme))
     page.add_init_script(AXE)
     paths = [f"quarantine/{held[0]}/", f"quarantine/?state=held&record={held[0]}", "quarantine/?words=nothing"]
     paths += [f"quarantine/several/?verb=admit&pick={held[0]}&pick={held[1]}"] if role == "owner" else []

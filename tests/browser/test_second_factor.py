@@ -79,7 +79,8 @@ def add_passkey(page: Page, name="laptop"):
     expect(page.get_by_role("listitem").filter(has_text=name)).to_be_visible()
 
 
-def test_a_passkey_signs_in_without_a_password(page, rk, with_authenticator):
+def test_a_passkey_signs_in_without_a_password(new_page, rk, with_authenticator):
+    page = new_page(own=True)
     with_authenticator(page)
     give_password(page, rk)
     add_passkey(page)
@@ -90,7 +91,8 @@ def test_a_passkey_signs_in_without_a_password(page, rk, with_authenticator):
     expect(page.get_by_role("heading", level=1)).to_have_text(rk.username)
 
 
-def test_a_passkey_is_the_second_factor_after_a_password(page, rk, with_authenticator):
+def test_a_passkey_is_the_second_factor_after_a_password(new_page, rk, with_authenticator):
+    page = new_page(own=True)
     with_authenticator(page)
     give_password(page, rk)
     add_passkey(page)
@@ -105,7 +107,8 @@ def test_a_passkey_is_the_second_factor_after_a_password(page, rk, with_authenti
     assert not Authenticator.objects.exists()
 
 
-def test_a_passkey_that_is_not_enrolled_any_more_signs_in_nobody(page, rk, with_authenticator):
+def test_a_passkey_that_is_not_enrolled_any_more_signs_in_nobody(new_page, rk, with_authenticator):
+    page = new_page(own=True)
     with_authenticator(page)
     give_password(page, rk)
     add_passkey(page)
@@ -116,7 +119,8 @@ def test_a_passkey_that_is_not_enrolled_any_more_signs_in_nobody(page, rk, with_
     expect(page.get_by_role("alert").filter(has_text="was not accepted")).to_be_visible()
 
 
-def test_a_copied_passkey_is_noticed_by_its_counter(page, rk, with_authenticator):
+def test_a_copied_passkey_is_noticed_by_its_counter(new_page, rk, with_authenticator):
+    page = new_page(own=True)
     with_authenticator(page)
     give_password(page, rk)
     add_passkey(page)
@@ -129,7 +133,8 @@ def test_a_copied_passkey_is_noticed_by_its_counter(page, rk, with_authenticator
     expect(page.get_by_role("alert").filter(has_text="was not accepted")).to_be_visible()
 
 
-def test_a_device_without_its_owner_makes_no_passkey(page, rk, with_authenticator):
+def test_a_device_without_its_owner_makes_no_passkey(new_page, rk, with_authenticator):
+    page = new_page(own=True)
     session, device = with_authenticator(page)
     session.send("WebAuthn.setUserVerified", {"authenticatorId": device, "isUserVerified": False})
     give_password(page, rk)
