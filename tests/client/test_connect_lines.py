@@ -123,27 +123,56 @@ def wheels(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
-def empty(tmp_path, wheels):
-    """A function that runs a line in the shell of a fresh environment, where only pip is."""
-    return in_environment(tmp_path / "env", PIP_NO_INDEX="1", PIP_FIND_LINKS=str(wheels))
+@pytest.fixture(scope="module")
+def environments(tmp_path_factory):
+    """A fresh environment, where only pip is, for each line that installs something: made when a test first has that line."""
+    made: dict[tuple[str, str], Path] = {}
+
+    def environment(kind: str, line: str) -> tuple[Path, bool]:
+        is_new = (kind, line) not in made
+        if is_new:
+            made[kind, line] = tmp_path_factory.mktemp("environment") / "env"
+            venv.create(made[kind, line], with_pip=False)
+            pip = made[kind, line] / "bin/pip"
+            pip.write_text(f'#!/bin/sh\nexec {sys.executable} -m pip --python {pip.parent}/python "$@"\n')
+            pip.chmod(0o755)
+        return made[kind, line], is_new
+
+    return environment
 
 
 @pytest.fixture
-def with_frameworks(tmp_path):
+def empty(environments, tmp_path, wheels):
+    """`empty(line)`: a function that runs another line in the shell of an environment where that one was run."""
+
+    def with_line(line: str):
+        folder, is_new = environments("empty", line)
+        run = in_environment(folder, tmp_path, PIP_NO_INDEX="1", PIP_FIND_LINKS=str(wheels))
+        if is_new:
+            run(line)
+        return run
+
+    return with_line
+
+
+@pytest.fixture
+def with_frameworks(environments, tmp_path):
     """As `empty`, but the frameworks are there already, from this environment; pip fetches the client alone."""
-    run = in_environment(tmp_path / "env", PIP_NO_INDEX="1", PIP_NO_DEPS="1")
-    (packages,) = (tmp_path / "env").glob("lib/python*/site-packages")
-    (packages / "frameworks.pth").write_text("\n".join(site.getsitepackages()))
-    return run
+
+    def with_line(line: str):
+        folder, is_new = environments("with frameworks", line)
+        run = in_environment(folder, tmp_path, PIP_NO_INDEX="1", PIP_NO_DEPS="1")
+        if is_new:
+            (packages,) = folder.glob("lib/python*/site-packages")
+            (packages / "frameworks.pth").write_text("\n".join(site.getsitepackages()))
+            run(line)
+        return run
+
+    return with_line
 
 
-def in_environment(folder: Path, **settings: str):
-    venv.create(folder, with_pip=False)
-    pip = folder / "bin/pip"
-    pip.write_text(f'#!/bin/sh\nexec {sys.executable} -m pip --python {folder}/bin/python "$@"\n')
-    pip.chmod(0o755)
-    place = folder.parent / "work"
+def in_environment(folder: Path, tmp_path: Path, **settings: str):
+    place = tmp_path / "work"
     place.mkdir()
     path = f"{folder}/bin{os.pathsep}{os.environ['PATH']}"
     environment = clean(PATH=path, HOME=str(place), MEMORYHUB_CACHE_DIR=str(place / "copies"), **settings)
@@ -155,20 +184,20 @@ def in_environment(folder: Path, **settings: str):
         assert done.returncode == 0, done.stderr + done.stdout
         return done.stdout
 
-    run.place, run.environment = place, environment
+    run.place, run.environment, run.programs = place, environment, folder / "bin"
     return run
 
 
 def test_python_in_an_empty_environment(connected, empty):
     made = connected("other")
-    empty(made.blocks["other-install"])
-    (empty.place / "agent.py").write_text(made.blocks["other-python"])
-    told = empty(f"{made.blocks['other-token']}\npython agent.py")
+    run = empty(made.blocks["other-install"])
+    (run.place / "agent.py").write_text(made.blocks["other-python"])
+    told = run(f"{made.blocks['other-token']}\npython agent.py")
     assert "Refunds need a second person." in told
     (asked,) = made.waiting()
     assert asked.path == "/memories/bakery.md"
     assert any(FACT in entry.content for entry in made.client.working())
-    nothing_else = empty(
+    nothing_else = run(
         'python -c \'import importlib.util as u; print(u.find_spec("django"), u.find_spec("memoryhub.domain"))\''
     )
     assert nothing_else.split() == ["None", "None"]
@@ -178,23 +207,23 @@ def test_python_in_an_empty_environment(connected, empty):
 def test_a_coding_agent_registers_the_server(connected, empty, framework):
     """The program itself is played by a script that starts what is to be registered, as the real one does later."""
     made = connected(framework)
-    empty(made.blocks[f"{framework}-install"])
-    program = empty.place.parent / "env/bin" / framework.partition("-")[0]
+    run = empty(made.blocks[f"{framework}-install"])
+    program = run.programs / framework.partition("-")[0]
     program.write_text('#!/bin/sh\nfor given in "$@"; do echo "$given"; done\n')
     program.chmod(0o755)
-    told = empty(made.blocks[f"{framework}-{framework}"]).splitlines()
+    told = run(made.blocks[f"{framework}-{framework}"]).splitlines()
     assert told[:3] == ["mcp", "add", "memoryhub"]
     at = told.index("--")
     settings = dict(one.split("=", 1) for flag, one in zip(told[3:at:2], told[4:at:2], strict=True) if flag == "--env")
-    assert "Refunds need a second person." in read_over_mcp(empty, told[at + 1 :], settings)
+    assert "Refunds need a second person." in read_over_mcp(run, told[at + 1 :], settings)
 
 
 @pytest.mark.parametrize("framework", ["cursor", "mcp"])
 def test_an_mcp_client_with_the_settings(connected, empty, framework):
     made = connected(framework)
-    empty(made.blocks[f"{framework}-install"])
+    run = empty(made.blocks[f"{framework}-install"])
     (named,) = json.loads(made.blocks[f"{framework}-mcp"])["mcpServers"].values()
-    assert "Refunds need a second person." in read_over_mcp(empty, [named["command"], *named["args"]], named["env"])
+    assert "Refunds need a second person." in read_over_mcp(run, [named["command"], *named["args"]], named["env"])
 
 
 def read_over_mcp(run, server: list[str], settings: dict[str, str]) -> str:
@@ -214,9 +243,9 @@ def read_over_mcp(run, server: list[str], settings: dict[str, str]) -> str:
 
 def test_deepagents(connected, with_frameworks, model):
     made = connected("deepagents")
-    with_frameworks(made.blocks["deepagents-install"])
-    (with_frameworks.place / "agent.py").write_text(made.blocks["deepagents-deepagents"])
-    told = with_frameworks(f"{made.blocks['deepagents-token']}\npython agent.py", **model.settings)
+    run = with_frameworks(made.blocks["deepagents-install"])
+    (run.place / "agent.py").write_text(made.blocks["deepagents-deepagents"])
+    told = run(f"{made.blocks['deepagents-token']}\npython agent.py", **model.settings)
     assert "I have read it." in told
     assert "Refunds need a second person." in json.dumps(model.asked[0]["system"])
     assert "Refunds need a second person." in json.dumps(model.asked[1]["messages"])
@@ -224,17 +253,17 @@ def test_deepagents(connected, with_frameworks, model):
 
 def test_the_first_call_of_deepagents_needs_no_model(connected, with_frameworks):
     made = connected("deepagents")
-    with_frameworks(made.blocks["deepagents-install"])
-    told = with_frameworks(f"{made.blocks['deepagents-token']}\n" + f'python -m memoryhub.client.example "{FACT}"')
+    run = with_frameworks(made.blocks["deepagents-install"])
+    told = run(f"{made.blocks['deepagents-token']}\n" + f'python -m memoryhub.client.example "{FACT}"')
     (asked,) = made.waiting()
     assert f"proposal {asked.number}" in told
 
 
 def test_langgraph(connected, with_frameworks):
     made = connected("langgraph")
-    with_frameworks(made.blocks["langgraph-install"])
-    (with_frameworks.place / "agent.py").write_text(made.blocks["langgraph-langgraph"])
-    told = with_frameworks(f"{made.blocks['langgraph-token']}\npython agent.py")
+    run = with_frameworks(made.blocks["langgraph-install"])
+    (run.place / "agent.py").write_text(made.blocks["langgraph-langgraph"])
+    told = run(f"{made.blocks['langgraph-token']}\npython agent.py")
     assert FACT in told
     assert any(FACT in entry.content for entry in made.client.working())
     (asked,) = made.waiting()
@@ -243,9 +272,9 @@ def test_langgraph(connected, with_frameworks):
 
 def test_anthropic(connected, with_frameworks, model):
     made = connected("anthropic")
-    with_frameworks(made.blocks["anthropic-install"])
-    (with_frameworks.place / "agent.py").write_text(made.blocks["anthropic-anthropic"])
-    told = with_frameworks(f"{made.blocks['anthropic-token']}\npython agent.py", **model.settings)
+    run = with_frameworks(made.blocks["anthropic-install"])
+    (run.place / "agent.py").write_text(made.blocks["anthropic-anthropic"])
+    told = run(f"{made.blocks['anthropic-token']}\npython agent.py", **model.settings)
     assert "I have read it." in told
     assert "Refunds need a second person." in json.dumps(model.asked[0]["system"])
     assert "Refunds need a second person." in json.dumps(model.asked[1]["messages"])
@@ -289,7 +318,8 @@ def model():
 
 def test_curl(connected, with_frameworks):
     made = connected("other")
-    told = with_frameworks(f"{made.blocks['other-token']}\n{made.blocks['other-curl']}")
+    run = with_frameworks("")
+    told = run(f"{made.blocks['other-token']}\n{made.blocks['other-curl']}")
     assert "Refunds need a second person." in told and '"state": "admitted"' in told
     assert '"status": "pending"' in told
 
@@ -297,8 +327,9 @@ def test_curl(connected, with_frameworks):
 def test_typescript(connected, with_frameworks):
     made = connected("other")
     node = shutil.which("node") or Path(playwright.__file__).parent / "driver/node"  # Playwright brings one
-    (with_frameworks.place / "agent.mjs").write_text(made.blocks["other-typescript"])
-    told = with_frameworks(f"{made.blocks['other-token']}\n{shlex.quote(str(node))} agent.mjs")
+    run = with_frameworks("")
+    (run.place / "agent.mjs").write_text(made.blocks["other-typescript"])
+    told = run(f"{made.blocks['other-token']}\n{shlex.quote(str(node))} agent.mjs")
     (asked,) = made.waiting()
     assert asked.path == "/memories/bakery.md"
     assert "Refunds need a second person." in told and "202" in told
@@ -306,13 +337,13 @@ def test_typescript(connected, with_frameworks):
 
 def test_agents_md_on_disk(connected, empty):
     made = connected("other")
-    empty(made.blocks["other-install"])
+    run = empty(made.blocks["other-install"])
     script = f"{made.blocks['other-token']}\nexec {made.blocks['other-sync']}"
     running = subprocess.Popen(
-        ["bash", "-e", "-c", script], cwd=empty.place, env=empty.environment, stdout=subprocess.DEVNULL
+        ["bash", "-e", "-c", script], cwd=run.place, env=run.environment, stdout=subprocess.DEVNULL
     )
     try:
-        copy = empty.place / ".memory/AGENTS.md"
+        copy = run.place / ".memory/AGENTS.md"
         until(lambda: copy.exists() and copy.read_text() == TEXT)
         copy.write_text(TEXT + "- Invoices go out on Mondays.\n")
         until(made.waiting)
