@@ -20,6 +20,7 @@ import pytest
 from django.test import TransactionTestCase
 from hypothesis import settings as hypothesis_settings
 from psycopg._cursor_base import BaseCursor
+from whitenoise.middleware import WhiteNoiseMiddleware
 
 from memoryhub.server import postgres
 from tests.emptying import empty_database
@@ -88,6 +89,24 @@ def _emptied_quickly() -> Iterator[None]:
     """After each test that commits; Django's own way also does not see the schemas quarantine and activity."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _: empty_database())
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _static_files_found_once() -> Iterator[None]:
+    """Each `Client()` builds the middleware anew, and WhiteNoise looks at every static file each time."""
+    find = WhiteNoiseMiddleware.add_files_from_finders
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+
+    def find_once(self: WhiteNoiseMiddleware) -> None:
+        by = (self.static_prefix, self.max_age, self.allow_all_origins)
+        if by not in found:
+            find(self)
+            found[by] = dict(self.files)
+        self.files.update(found[by])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WhiteNoiseMiddleware, "add_files_from_finders", find_once)
         yield
 
 
