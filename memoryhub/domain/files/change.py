@@ -44,16 +44,18 @@ class Change:
 @contextmanager
 def locked_change(
     space: Space, actor: Actor, path: str, thread_id: str, place: Place | None, if_match: str | None = None, *,
-    may_be_new: bool = False, guard: Guard | None = None,
+    may_be_new: bool = False, guard: Guard | None = None, before: bytes | None = None, savepoint: bool = True,
 ) -> Iterator[Change]:  # fmt: skip
     """Gives the change of the file at this path: locked, in step with its disk, and checked against `if_match`.
 
-    A path without a file is refused unless it `may_be_new`. The transaction ends with the block.
+    A path without a file is refused unless it `may_be_new`. The transaction ends with the block. `before` is the text as the
+    caller has read it, which is not read again where it is still the newest. Without a `savepoint` a refusal ends the caller's
+    transaction too.
     """
     path = paths.clean(path)
     place = place or mounts.resolve_path(space, path, agent=actor.agent)
-    with transaction.atomic():
-        change = start_change(space, actor, path, place, thread_id)
+    with transaction.atomic(savepoint=savepoint):
+        change = start_change(space, actor, path, place, thread_id, before)
         change.guard = guard
         if not may_be_new:
             require_existing(change)
@@ -72,7 +74,9 @@ def lock_files(space: Space, names: Iterable[str], *threads: str) -> None:
     statements.rows(LOCK_FILES, [space.pk, sorted({paths.clean(name) for name in names}), ["", *threads]])
 
 
-def start_change(space: Space, actor: Actor, path: str, place: Place, thread_id: str) -> Change:
+def start_change(
+    space: Space, actor: Actor, path: str, place: Place, thread_id: str, before: bytes | None = None
+) -> Change:
     """Lock the file and record what its disk has, so that checks see the true state."""
     thread_id = thread_id if place.mount.store == Mount.Store.THREAD else ""
     if place.mount.store == Mount.Store.VIEWS:
@@ -85,7 +89,7 @@ def start_change(space: Space, actor: Actor, path: str, place: Place, thread_id:
     sync.pull_from_disk(space, file, place)
     if file.problem and isinstance(place.store, FilesystemStore):
         raise problems.disk_error(file, place)
-    return Change(space, actor, path, place, file, revisions.newest_text(file))
+    return Change(space, actor, path, place, file, revisions.newest_text(file, before))
 
 
 def views_error(path: str) -> Forbidden:

@@ -154,10 +154,12 @@ def _line_counts(before: bytes, after: bytes) -> tuple[int, int]:
     return diff.counts(text_of(before), text_of(after))
 
 
-def newest_text(file: File) -> bytes:
-    """The published bytes of a file; empty for a deleted or new one."""
+def newest_text(file: File, known: bytes | None = None) -> bytes:
+    """The published bytes of a file; empty for a deleted or new one. `known` is not read again where it is that text."""
     if not file.revision or file.is_deleted:
         return b""
+    if known is not None and sha_of(known) == file.sha256:
+        return known
     return content_of(file, file.revision)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.db import transaction
 
 from memoryhub.domain.files import mounts, revisions
@@ -15,6 +17,7 @@ from memoryhub.domain.files.change import (
     start_change,
 )
 from memoryhub.domain.files.disk import sync
+from memoryhub.domain.files.mounts import Place
 from memoryhub.errors import Conflict
 from memoryhub.models import Actor, Revision, Space
 from memoryhub.stores import paths
@@ -31,6 +34,8 @@ def move(
     proposal: int | None = None,
     approval: revisions.Approval | None = None,
     thread_id: str = "",
+    place: Place | None = None,
+    to_place: Place | None = None,
     guard: Guard | None = None,
 ) -> Revision:
     """Give a file another path; its history can be followed back through the move."""
@@ -45,6 +50,7 @@ def move(
         approval=approval,
         thread_id=thread_id,
         keep_source=False,
+        known=[place, to_place] if place and to_place else [],
         guard=guard,
     )
 
@@ -57,11 +63,13 @@ def copy(space: Space, actor: Actor, path: str, to: str, *, reason: str = "", th
 def _transfer(
     space: Space, actor: Actor, path: str, to: str, *, reason: str, keep_source: bool, if_match: str | None = None,
     proposal: int | None = None, approval: revisions.Approval | None = None, thread_id: str = "", guard: Guard | None = None,
+    known: Sequence[Place] = (),
 ) -> Revision:  # fmt: skip
     path, to = paths.clean(path), paths.clean(to)
     if path == to:
         raise Conflict(f"The destination {to} is the file itself.", code="file_exists", path=to)
-    places = {name: mounts.resolve_path(space, name, agent=actor.agent) for name in (path, to)}
+    found = known or mounts.resolve_paths(space, [path, to], agent=actor.agent)
+    places = dict(zip((path, to), found, strict=True))
     with transaction.atomic():
         # In the order of the paths, so that two moves in opposite directions cannot wait for each other.
         changes = {name: start_change(space, actor, name, places[name], thread_id) for name in sorted((path, to))}

@@ -172,15 +172,20 @@ def write(
     approval: revisions.Approval | None = None,
     place: Place | None = None,
     guard: Guard | None = None,
+    before: bytes | None = None,
+    savepoint: bool = True,
 ) -> Revision:
     """Make this the text of a file. The actor is who wanted it; `approval` says who decided, where that was another.
 
     With an older `base_revision`, changes since then are merged where they do not touch; else `edit_conflict` is raised.
+    `before` and `savepoint` are those of `locked_change`.
     """
     path = paths.clean(path)
     if len(content) > MAX_BYTES:
         raise too_large(path, len(content), MAX_BYTES)
-    with locked_change(space, actor, path, thread_id, place, if_match, may_be_new=True, guard=guard) as change:
+    with locked_change(
+        space, actor, path, thread_id, place, if_match, may_be_new=True, guard=guard, before=before, savepoint=savepoint
+    ) as change:
         file = change.file
         if must_be_new and change.exists:
             raise Conflict(f"File {path} already exists", code="file_exists", path=path)
@@ -256,10 +261,12 @@ def insert(
 def delete(
     space: Space, actor: Actor, path: str, *, reason: str = "", if_match: str | None = None, proposal: int | None = None,
     approval: revisions.Approval | None = None, thread_id: str = "", place: Place | None = None,
-    guard: Guard | None = None,
+    guard: Guard | None = None, before: bytes | None = None, savepoint: bool = True,
 ) -> Revision:  # fmt: skip
-    """Delete a file; its revisions stay, and it can be restored."""
-    with locked_change(space, actor, path, thread_id, place, if_match, guard=guard) as change:
+    """Delete a file; its revisions stay, and it can be restored. `before` and `savepoint` are those of `locked_change`."""
+    with locked_change(
+        space, actor, path, thread_id, place, if_match, guard=guard, before=before, savepoint=savepoint
+    ) as change:
         return record_change(
             change, b"", "files.delete", "deleted", kind="delete", reason=reason, proposal=proposal, is_deleted=True,
             approval=approval,

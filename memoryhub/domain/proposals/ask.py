@@ -66,9 +66,10 @@ def propose(
     if after is not None and len(after) > MAX_BYTES:
         raise too_large(path, len(after), MAX_BYTES)
     texts = kind_of(proposal).files_after(proposal, after)
+    places = zip(texts, files.resolve_paths(space, texts), strict=True)
     made = {name for name, text in texts.items() if text is not None} - ({path} if before is not None else set())
     found = [
-        *findings.program_findings(space, agent, texts, after),
+        *findings.program_findings(space, proposal.agent_id, places, after),
         *findings.other_path_findings(space, texts),
         *(one for name in sorted(made) if name for one in findings.name_findings(space, name)),
         *kind_of(proposal).findings(proposal, before, after),

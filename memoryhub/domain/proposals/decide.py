@@ -15,7 +15,6 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from memoryhub.db import statements
 from memoryhub.domain import files, quarantine, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.domain.proposals import findings, notices
@@ -31,6 +30,7 @@ from memoryhub.domain.proposals.state import (
     get,
     is_late,
     locked,
+    locked_if_no_record,
     outdate_children,
     record,
 )
@@ -80,9 +80,12 @@ def approve(
         actor, seen.strip().lower(), note, content, None if hunks is None else sorted(set(hunks)), base,
         Settlement(tuple(replaces), tuple(merges), review_by),
     )  # fmt: skip
-    with transaction.atomic():
-        proposal = _lock(space, actor, number)
-        refusal = _approve(proposal, approval)
+    try:
+        with transaction.atomic():
+            proposal = _lock(space, actor, number)
+            refusal = _approve(proposal, approval)
+    except Stale:
+        raise changed_since_seen(result(get(space, number))) from None
     if refusal:
         raise refusal
     if proposal.state == State.APPROVED:
@@ -124,18 +127,16 @@ def _reject(proposal: Proposal, actor: Actor, reason: str, again: bool) -> HubEr
     return None
 
 
-# What a proposal asks for never changes, so which record it promotes can be read before its row is locked.
-RECORD = """
-SELECT (change ->> 'record_id')::bigint FROM memoryhub_proposal
-WHERE space_id = %s AND number = %s AND change ->> 'record_id' IS NOT NULL
-"""
-
-
 def _lock(space: Space, actor: Actor, number: int) -> Proposal:
-    """The proposal and what it changes, locked in the order that everybody keeps to (`spaces.LOCKED_BEFORE_SPACE`)."""
-    for (record_id,) in statements.rows(RECORD, [space.pk, number]):
-        quarantine.lock_record(space, actor, record_id)
-    proposal = locked(space, number)
+    """The proposal and what it changes, locked in the order that everybody keeps to (`spaces.LOCKED_BEFORE_SPACE`).
+
+    What a proposal asks for never changes, so which record it promotes can be read before its row is locked.
+    """
+    proposal = locked_if_no_record(space, number)
+    if proposal is None:
+        if record_id := get(space, number).change.get("record_id"):
+            quarantine.lock_record(space, actor, record_id)
+        proposal = locked(space, number)
     files.lock_files(space, kind_of(proposal).files_after(proposal, None), proposal.thread_id)
     return proposal
 
@@ -172,16 +173,9 @@ def _approve(proposal: Proposal, approval: Approval) -> HubError | None:
 
 def _apply(proposal: Proposal, approval: Approval, found: Result, after: bytes | None) -> None:
     actor = approval.actor
-    if not (proposal.from_disk or proposal.asked_before_write):  # no agent of the hub asks for what lies on a disk
-        paths = kind_of(proposal).files_after(proposal, after)
-        # It refuses what rules no longer allow, or did not when it was asked for.
-        findings.program_findings(proposal.space, proposal.agent, paths, after)
     # Two changes, each harmless by itself, can make a secret together.
     findings.check_change(proposal.space, found.before or b"", after or b"", only=["secrets"])
-    try:
-        kind_of(proposal).apply(proposal, actor, found.before, after, approval.settlement)
-    except Stale:
-        raise changed_since_seen(result(proposal)) from None
+    kind_of(proposal).apply(proposal, actor, found.before, after, approval.settlement)
     form = "" if not proposal.with_edits else "in part" if approval.hunks is not None else "with edits"
     adds = _about(proposal, form)
     close(proposal, State.APPROVED, actor, "proposals.approve", "approved", note=approval.note, adds=adds)

@@ -12,7 +12,7 @@ from memoryhub import detectors
 from memoryhub.detectors import Finding, KnownText, packed
 from memoryhub.detectors.normalise import normalise
 from memoryhub.domain import files, spaces
-from memoryhub.models import Agent, File, LongtermEntry, Revision, Source, Space
+from memoryhub.models import File, LongtermEntry, Revision, Source, Space
 from memoryhub.stores.known_names import plain
 from memoryhub.text import comments
 from memoryhub.text.lines import is_text, split, text_of
@@ -268,11 +268,13 @@ def name_findings(space: Space, path: str) -> list[Finding]:
     return found
 
 
-def program_findings(space: Space, agent: Agent | None, paths: Iterable[str], after: bytes | None) -> list[Finding]:
+def program_findings(
+    space: Space, agent_id: int | None, places: Iterable[tuple[str, files.Place]], after: bytes | None
+) -> list[Finding]:
     """What to look at closely in a change of a program, hook or start file, which a rule of an owner names; refused without."""
     found = []
-    for path in paths:
-        if why := files.why_program(space, agent, path, after):
+    for path, place in places:
+        if why := files.why_program(space, agent_id, place, path, after):
             says = f"{path} is no memory: {why}. A rule of this space lets agents ask for it."
             found.append(Finding("program", "high", 0, 0, 1, says))
     return found

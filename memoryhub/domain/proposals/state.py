@@ -34,13 +34,25 @@ FROM memoryhub_proposal WHERE space_id = %s AND number = %s FOR UPDATE
 """  # noqa: S608  only names of columns are put in
 
 
+LOCK_IF_NO_RECORD = LOCK.replace("FOR UPDATE", "AND change ->> 'record_id' IS NULL FOR UPDATE")
+
+
 def locked(space: Space, number: int) -> Proposal:
     """One proposal, its row locked until the transaction ends: of two decisions the second sees the first."""
-    for row in statements.rows(LOCK, [space.pk, number]):
+    return _found(_locked(LOCK, space, number), number)
+
+
+def locked_if_no_record(space: Space, number: int) -> Proposal | None:
+    """The proposal as `locked` gives it; None, and no lock, where it promotes a record of quarantine, which is locked before."""
+    return _locked(LOCK_IF_NO_RECORD, space, number)
+
+
+def _locked(sql: str, space: Space, number: int) -> Proposal | None:
+    for row in statements.rows(sql, [space.pk, number]):
         values = dict(zip(FIELDS, row, strict=True))
         values |= {name: json.loads(values[name]) for name in JSON_FIELDS}
         return statements.instance(Proposal, values.items(), space=space)
-    return _found(None, number)
+    return None
 
 
 def _found(proposal: Proposal | None, number: int) -> Proposal:

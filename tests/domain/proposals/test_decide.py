@@ -6,6 +6,7 @@ import hashlib
 import importlib
 import time
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db.models.signals import post_init, pre_init
@@ -74,6 +75,18 @@ def approve(space: Space, actor: Actor, proposal: Proposal, **more: object) -> P
 
 
 # ---- asking
+
+
+def test_a_decision_asks_nothing_twice(space: Space, forge: Agent, rk: Actor, file: None, statements: Any) -> None:
+    asked = edit(space, forge, "main", "trunk")
+    seen = proposals.result(asked).seen
+    with statements() as sent:
+        proposals.approve(space, rk, asked.number, seen=seen)
+    locks = [one for one in sent if "FOR UPDATE" in one]
+    around = [
+        one for one in sent if one.startswith(("SAVEPOINT", "RELEASE"))
+    ]  # of the transaction that this test runs in
+    assert (len(locks), len(around), len(sent)) == (3, 2, 11)
 
 
 def test_an_edit_waits_and_changes_nothing_until_a_person_approves(space, forge, rk, file) -> None:

@@ -49,6 +49,7 @@ from memoryhub.domain.files.mounts.resolve import (
     policy_for,
     require_shown,
     resolve_path,
+    resolve_paths,
     view_at,
     why_left_out,
 )
@@ -119,6 +120,7 @@ __all__ = [
     "require_shown",
     "reset_written",
     "resolve_path",
+    "resolve_paths",
     "rule_applies",
     "rules_of_space",
     "shared_places",

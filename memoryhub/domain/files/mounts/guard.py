@@ -13,7 +13,7 @@ import stat
 from memoryhub.domain.files.mounts.directories import is_inside
 from memoryhub.domain.files.mounts.intakes import left_out_error
 from memoryhub.domain.files.mounts.resolve import Place, find_mount, mounts_of_space, place_in_mount, resolve_path
-from memoryhub.errors import HubError, Invalid
+from memoryhub.errors import Invalid
 from memoryhub.models import Agent, Mount, Policy, PolicyRule, Space
 from memoryhub.stores import FilesystemStore, paths, programs
 from memoryhub.stores.known_names import is_hidden_memory
@@ -63,7 +63,7 @@ def check_agents_path(space: Space, agent: Agent | None, place: Place, path: str
         raise left_out_error(path, why_out)
     if not reasons:
         return False
-    if why_out or not is_named(space, agent, path, reasons):
+    if why_out or not is_named(space, agent.pk if agent else None, path, reasons):
         raise not_memory_error(path, reasons)
     return True
 
@@ -85,24 +85,16 @@ def first_reason(reasons: frozenset[str]) -> str:
     return next(says for reason, says in programs.SAYS.items() if reason in reasons)
 
 
-def is_named(space: Space, agent: Agent | None, path: str, reasons: frozenset[str]) -> bool:
+def is_named(space: Space, agent_id: int | None, path: str, reasons: frozenset[str]) -> bool:
     """Whether a rule of the space that is on, and about this agent, names a path that is no memory."""
     rules = PolicyRule.objects.within(space).filter(is_on=True).exclude(policy=Policy.READ_ONLY)
-    return any(
-        programs.is_named_by(rule.pattern, path, reasons)
-        for rule in rules
-        if rule.agent_id is None or (agent is not None and rule.agent_id == agent.pk)
-    )
+    return any(programs.is_named_by(rule.pattern, path, reasons) for rule in rules if rule.agent_id in (None, agent_id))
 
 
-def why_program(space: Space, agent: Agent | None, path: str, content: bytes | None = None) -> str:
+def why_program(space: Space, agent_id: int | None, place: Place, path: str, content: bytes | None = None) -> str:
     """For a proposal: why its path or text is no memory, as a sentence; empty for memory. Refused where no rule names it."""
-    try:
-        place = resolve_path(space, path, agent=agent)
-    except HubError:
-        return ""
     reasons = why_not_memory(place, path, content)
-    if reasons and not is_named(space, agent, path, reasons):
+    if reasons and not is_named(space, agent_id, path, reasons):
         raise not_memory_error(path, reasons)
     return first_reason(reasons) if reasons else ""
 

@@ -96,8 +96,16 @@ def place_in_mount(mount: Mount, path: str) -> Place:
 
 def resolve_path(space: Space, path: str, *, agent: Agent | None = None) -> Place:
     """The place of a virtual path, with the policy for this agent (or any). A path without a mount is refused."""
-    path = paths.clean(path)
+    return resolve_paths(space, [path], agent=agent)[0]
+
+
+def resolve_paths(space: Space, names: Iterable[str], *, agent: Agent | None = None) -> list[Place]:
+    """`resolve_path` for several paths, in their order."""
     mounts, has_rules = _mounts_and_rules(space)
+    return [_resolve(space, paths.clean(name), agent, mounts, has_rules) for name in names]
+
+
+def _resolve(space: Space, path: str, agent: Agent | None, mounts: list[Mount], has_rules: bool) -> Place:
     mount = find_mount(mounts, path)
     if mount is None:
         raise no_mount_error(path, mounts)
