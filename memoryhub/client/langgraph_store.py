@@ -11,18 +11,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
-from urllib.parse import quote, unquote
+from itertools import chain, islice
+from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from langgraph.store.base import (
     BaseStore,
     GetOp,
     Item,
     ListNamespacesOp,
-    MatchCondition,
     Op,
     PutOp,
     Result,
@@ -30,14 +30,35 @@ from langgraph.store.base import (
     SearchOp,
 )
 
-from .errors import HubRefused, NotFound
+from .errors import Conflict, HubRefused, HubUnavailable, NotFound
 from .hub import MemoryHub, Proposal
-from .records import Outcome, Record, file_bytes
+from .langgraph_filters import fits, matches
+from .langgraph_items import (
+    as_found,
+    as_stored,
+    as_text,
+    escaped,
+    marked_pending,
+    moment,
+    newest_first,
+    unseen,
+)
+from .records import Outcome, Record, file_bytes, sha256_of
 from .threads import current_thread
 
 LONG_TERM = ("long_term",)
 MAX_BATCH = 200
-SAFE_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_@+:"
+MAX_FOUND = 1000  # files that one call names
+MAX_WRITTEN = 10_000  # items that a store knows as it wrote them
+TRIES = 3  # of a put that others get in the way of
+
+
+class Written(NamedTuple):
+    """An item as it stands on the hub, as far as this store knows."""
+
+    sha256: str  # of the file
+    created_at: str
+    value: Any
 
 
 class MemoryHubStore(BaseStore):
@@ -50,6 +71,7 @@ class MemoryHubStore(BaseStore):
         self._pending_writes: dict[
             str, tuple[Any, bytes]
         ] = {}  # by path, what waits: the value, and the text it was sent as
+        self._written: dict[str, Written] = {}  # by path, what this store wrote last where no person decides
 
     # The two methods that all others come down to; reads see the state before the puts of the same batch
 
@@ -58,8 +80,7 @@ class MemoryHubStore(BaseStore):
         found = self._items_of([op for op in ops if isinstance(op, GetOp)])
         results = [self._answer(op, found) for op in ops]
         last = {(op.namespace, op.key): op for op in ops if isinstance(op, PutOp)}
-        for put in last.values():
-            self._put(put)
+        self._put_all([*last.values()])
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -90,9 +111,16 @@ class MemoryHubStore(BaseStore):
 
     # Reading
 
-    def _paths(self, namespace: tuple[str, ...] = ()) -> list[str]:
-        files = self.hub.walk(self._folder(namespace))
-        return [entry["path"] for entry in files if entry["path"].endswith(".json")]
+    def _paths(self, namespace: tuple[str, ...], wanted: int) -> Iterator[str]:
+        """The paths of items, those that changed last first: as many as are wanted in one call, then more where there are more."""
+        folder, seen = self._folder(namespace), set[str]()
+        for count in (min(wanted, MAX_FOUND), MAX_FOUND):
+            found = self.hub.glob("**/*.json", prefix=folder, newest=count)
+            yield from unseen(newest_first(found["matches"]), seen)
+            if not found["truncated"]:
+                return
+        files = [entry for entry in self.hub.walk(folder) if entry["path"].endswith(".json")]
+        yield from unseen(newest_first(files), seen)
 
     def _items_of(self, gets: list[GetOp]) -> dict[str, Item]:
         return self._items([self._path(op.namespace, op.key) for op in gets], waiting=True)
@@ -119,16 +147,27 @@ class MemoryHubStore(BaseStore):
     def _search(self, op: SearchOp) -> list[SearchItem]:
         if op.namespace_prefix == LONG_TERM:
             return self._retrieve(op)
-        items = [item for item in self._items(self._paths(op.namespace_prefix)).values() if matches(item, op.filter)]
-        scores: dict[str, float] = {}
-        if op.query:
-            found = self.hub.search(op.query, layers="files", limit=200)
-            scores = {str(hit["id"]): float(hit.get("score") or 0) for hit in found}  # the id of a file is its path
-        ranked = sorted(
-            items, key=lambda item: (-scores.get(self._path(item.namespace, item.key), -1.0), item.created_at, item.key)
-        )
-        chosen = ranked[op.offset : op.offset + op.limit]
+        scores = self._scores(op)
+        wanted = op.offset + op.limit
+        fitting = (item for item in self._ranked(op, scores, wanted) if matches(item, op.filter))
+        chosen = list(islice(fitting, op.offset, wanted))
         return [as_found(item, scores.get(self._path(item.namespace, item.key))) for item in chosen]
+
+    def _scores(self, op: SearchOp) -> dict[str, float]:
+        """By path, best first, the items that a search of the hub finds by words or meaning."""
+        if not op.query:
+            return {}
+        folder = self._folder(op.namespace_prefix)
+        found = self.hub.search(op.query, layers="files", limit=200)  # the id of a file is its path
+        scores = {str(hit["id"]): float(hit.get("score") or 0) for hit in found if str(hit["id"]).startswith(folder)}
+        return dict(sorted(scores.items(), key=lambda pair: -pair[1]))
+
+    def _ranked(self, op: SearchOp, scores: dict[str, float], wanted: int) -> Iterator[Item]:
+        """The items that were found, best first, then the others; read only as far as somebody asks."""
+        size = MAX_BATCH if op.filter else min(wanted, MAX_BATCH)
+        paths = unseen(chain(scores, self._paths(op.namespace_prefix, MAX_FOUND if op.filter else wanted)), set())
+        while part := list(islice(paths, size)):
+            yield from self._items(part).values()
 
     def _retrieve(self, op: SearchOp) -> list[SearchItem]:
         if not op.query:
@@ -148,7 +187,7 @@ class MemoryHubStore(BaseStore):
         return items[op.offset : op.offset + op.limit]
 
     def _list_namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
-        found = {self._name(path)[0] for path in self._paths()}
+        found = {self._name(path)[0] for path in self._paths((), MAX_FOUND)}
         found = {name for name in found if all(fits(condition, name) for condition in op.match_conditions or ())}
         if op.max_depth is not None:
             found = {name[: op.max_depth] for name in found}
@@ -156,37 +195,95 @@ class MemoryHubStore(BaseStore):
 
     # Writing
 
-    def _put(self, op: PutOp) -> None:
-        if op.namespace == LONG_TERM:
-            self._promote(op)
+    def _put_all(self, puts: list[PutOp]) -> None:
+        """Puts and deletes one after the other; what has to be known before is read at once for all."""
+        files = [put for put in puts if put.namespace != LONG_TERM]
+        unknown = [
+            path for put in files if put.value is not None and not self._is_known(path := self._path_of(put), put)
+        ]
+        states = self._states(unknown)
+        for put in puts:
+            if put.namespace == LONG_TERM:
+                self._promote(put)
+            elif put.value is None:
+                self._delete(self._path_of(put))
+            else:
+                path = self._path_of(put)
+                self._put(put, path, *states.get(path, (self._written.get(path), None)))
+
+    def _path_of(self, put: PutOp) -> str:
+        return self._path(put.namespace, put.key)
+
+    def _is_known(self, path: str, put: PutOp) -> bool:
+        """Whether this store wrote the item last, as far as it knows, and it was another value: the hub says if it was not."""
+        known = self._written.get(path)
+        return known is not None and known.value != as_stored(put.value)
+
+    def _states(self, paths: list[str]) -> dict[str, tuple[Written | None, int | None]]:
+        """By path, the published item, and the newest proposal of this agent that waits for it."""
+        found: dict[str, tuple[Written | None, int | None]] = {}
+        waiting: dict[str, int] = {}
+        for start in range(0, len(paths), MAX_BATCH):
+            for file in self.hub.batch(paths[start : start + MAX_BATCH], waiting=True):
+                found[file["path"]] = self._as_written(file), None
+                if file.get("proposal"):
+                    waiting[file["path"]] = file["proposal"]
+        for start in range(0, len(waiting), MAX_BATCH):
+            for file in self.hub.batch([*waiting][start : start + MAX_BATCH]):
+                found[file["path"]] = self._as_written(file), waiting[file["path"]]
+        return found
+
+    def _as_written(self, file: Record) -> Written | None:
+        item = None if file.get("error") else self._item(file)
+        return Written(file.get("sha256") or "", item.created_at.isoformat(), item.value) if item else None
+
+    def _put(self, op: PutOp, path: str, before: Written | None, waiting: int | None) -> None:
+        value = as_stored(op.value)
+        for tries_left in reversed(range(TRIES)):
+            if before is not None and before.value == value:
+                if waiting:
+                    self._withdraw(waiting)
+                return  # the same again would only be a proposal about a date
+            text = self._text(path, value, before)
+            try:
+                outcome = self._write(op, path, text, before.sha256 if before and tries_left else None)
+            except Conflict as refusal:
+                if refusal.status != 412:
+                    raise
+                before, waiting = self._states([path])[path]
+                continue
+            self._wrote(path, text, value, outcome, waiting)
             return
-        path = self._path(op.namespace, op.key)
-        if op.value is None:
-            self._delete(path)
-            return
-        given = without_pending(op.value)
+
+    def _text(self, path: str, value: Any, before: Written | None) -> bytes:
+        """The file of an item; what waits already is sent as it was, with the date of then, so that it is the same proposal."""
+        waits, sent = self._pending_writes.pop(path, (None, b""))
+        if waits == value:
+            return sent
         now = datetime.now(UTC).isoformat()
-        before = self._items([path]).get(path)
-        created = before.created_at.isoformat() if before else now
-        stored = {"value": given, "created_at": created, "updated_at": now}
-        if before is not None and before.value == given:
-            return  # the same again would only be a proposal about a date
-        text = (json.dumps(stored, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "surrogatepass")
-        value = json.loads(text)["value"]  # as it is stored: without order, and its names are texts
-        waiting, sent = self._pending_writes.pop(path, (None, b""))
-        if waiting == value:
-            text = sent  # with the date of then it is the same proposal
-        earlier = self._waiting_proposal(path)
-        outcome = self.hub.write(path, text, reason=f"store: put {op.key}", thread_id=current_thread())
+        return as_text({"value": value, "created_at": before.created_at if before else now, "updated_at": now})
+
+    def _write(self, op: PutOp, path: str, text: bytes, if_match: str | None) -> Outcome:
+        notes = {"reason": f"store: put {op.key}", "thread_id": current_thread()}
+        if if_match:
+            with suppress(
+                HubUnavailable
+            ):  # the answer may be lost; sent again without the condition, it is the same write
+                return self.hub.write(path, text, if_match=if_match, **notes)
+        return self.hub.write(path, text, **notes)
+
+    def _wrote(self, path: str, text: bytes, value: Any, outcome: Outcome, waiting: int | None) -> None:
+        self._written.pop(path, None)
         if outcome.pending:
             self._pending_writes[path] = (value, text)
-            if earlier not in (None, outcome["proposal"]["number"]):
-                self._withdraw(earlier)
+            if waiting not in (None, outcome["proposal"]["number"]):
+                self._withdraw(waiting)
+        else:
+            created = json.loads(text)["created_at"]
+            self._written[path] = Written(outcome.get("sha256") or sha256_of(text), created, value)
+            for oldest in list(islice(self._written, max(0, len(self._written) - MAX_WRITTEN))):
+                del self._written[oldest]
         self._note(outcome)
-
-    def _waiting_proposal(self, path: str) -> int | None:
-        """The newest proposal of this agent that waits for an item."""
-        return self.hub.batch([path], waiting=True)[0].get("proposal")
 
     def _withdraw(self, number: int) -> None:
         with suppress(HubRefused):  # a person decided on it meanwhile
@@ -194,10 +291,11 @@ class MemoryHubStore(BaseStore):
 
     def _delete(self, path: str) -> None:
         self._pending_writes.pop(path, None)
+        self._written.pop(path, None)
         try:
             self._note(self.hub.delete(path, thread_id=current_thread()))
         except NotFound:  # deleting what is not there is fine, as in every store
-            if number := self._waiting_proposal(path):
+            if number := self.hub.batch([path], waiting=True)[0].get("proposal"):
                 self._withdraw(number)
 
     def _promote(self, op: PutOp) -> None:
@@ -213,72 +311,3 @@ class MemoryHubStore(BaseStore):
     def _note(self, outcome: Outcome) -> None:
         if outcome.pending:
             self.pending.append(outcome["proposal"])
-
-
-def marked_pending(value: Any, proposal: int) -> Any:
-    """A value that waits for a person, saying so."""
-    if not isinstance(value, dict):
-        return value
-    metadata = value.get("metadata")
-    return {
-        **value,
-        "metadata": {**(metadata if isinstance(metadata, dict) else {}), "pending": True, "proposal": proposal},
-    }
-
-
-def without_pending(value: dict[str, Any]) -> dict[str, Any]:
-    """The value without the marks of `marked_pending`, which a graph may put again with the value that it got."""
-    metadata = value.get("metadata")
-    if not isinstance(metadata, dict) or metadata.get("pending") is not True or "proposal" not in metadata:
-        return value
-    kept = {name: one for name, one in metadata.items() if name not in ("pending", "proposal")}
-    return {**value, "metadata": kept} if kept else {name: one for name, one in value.items() if name != "metadata"}
-
-
-def escaped(part: str) -> str:
-    return "".join(char if char in SAFE_CHARACTERS else quoted(char) for char in part)
-
-
-def quoted(char: str) -> str:
-    return "%2E" if char == "." else "%7E" if char == "~" else quote(char, safe="")
-
-
-def as_found(item: Item, score: float | None) -> SearchItem:
-    return SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score)
-
-
-def moment(text: str | None) -> datetime:
-    return datetime.fromisoformat(text.replace("Z", "+00:00")) if text else datetime.now(UTC)
-
-
-def fits(condition: MatchCondition, name: tuple[str, ...]) -> bool:
-    path = tuple(condition.path)
-    if len(name) < len(path):
-        return False
-    part = name[: len(path)] if condition.match_type == "prefix" else name[len(name) - len(path) :]
-    return all(wanted in ("*", actual) for wanted, actual in zip(path, part, strict=True))
-
-
-def matches(item: Item, wanted: dict[str, Any] | None) -> bool:
-    return all(compares(item.value.get(key), value) for key, value in (wanted or {}).items())
-
-
-def compares(actual: Any, wanted: Any) -> bool:
-    """A filter as LangGraph's stores read it: equal values, nested, or `$eq $ne $gt $gte $lt $lte`."""
-    if isinstance(wanted, dict):
-        if any(key.startswith("$") for key in wanted):
-            return all(operator(actual, name, value) for name, value in wanted.items())
-        return isinstance(actual, dict) and all(compares(actual.get(key), value) for key, value in wanted.items())
-    if isinstance(wanted, list | tuple):
-        same = isinstance(actual, list | tuple) and len(actual) == len(wanted)
-        return same and all(compares(mine, theirs) for mine, theirs in zip(actual, wanted, strict=True))
-    return actual == wanted
-
-
-def operator(actual: Any, name: str, wanted: Any) -> bool:
-    if name in ("$eq", "$ne"):
-        return (actual == wanted) is (name == "$eq")
-    if name not in ("$gt", "$gte", "$lt", "$lte"):
-        raise ValueError(f"Unsupported operator: {name}")
-    mine, theirs = float(actual), float(wanted)
-    return {"$gt": mine > theirs, "$gte": mine >= theirs, "$lt": mine < theirs, "$lte": mine <= theirs}[name]

@@ -12,7 +12,7 @@ from langgraph.store.base import GetOp, ListNamespacesOp, MatchCondition, PutOp,
 from langgraph.store.memory import InMemoryStore
 from typing_extensions import TypedDict
 
-from memoryhub.client import Forbidden
+from memoryhub.client import Forbidden, Invalid, langgraph_store
 from memoryhub.client.langgraph import MemoryHubRecorder, MemoryHubStore
 from tests.client.conftest import away
 
@@ -121,6 +121,84 @@ def test_the_same_value_again_changes_nothing(trusted):
     for _ in range(3):
         store.put(("a",), "k", {"v": 1})
     assert trusted.hub.read("/memories/store/a/k.json").revision == 1
+
+
+def requests_of(hub):
+    """The requests that a client sends from now on."""
+    sent, send = [], hub._http.handle_request
+
+    def heard(request):
+        sent.append((request.method, request.url.path))
+        return send(request)
+
+    hub._http.handle_request = heard
+    return sent
+
+
+def test_a_page_of_many_items_takes_two_requests_and_a_put_one_or_two(trusted):
+    store = MemoryHubStore(trusted.hub)
+    store.batch([PutOp(("many", str(number % 3)), f"k{number}", {"v": number}) for number in range(12)])
+    sent = requests_of(trusted.hub)
+    assert [item.value["v"] for item in store.search(("many",), limit=4)] == [11, 10, 9, 8]  # the newest first
+    assert len(sent) == 2
+    assert [item.value["v"] for item in store.search(("many",), limit=4, offset=8)] == [3, 2, 1, 0]
+    assert [item.value["v"] for item in store.search(("many",), limit=2, filter={"v": {"$lt": 3}})] == [2, 1]
+    assert store.search(("many",), limit=0) == []
+    sent.clear()
+    assert store.list_namespaces(prefix=("many",)) == [("many", "0"), ("many", "1"), ("many", "2")]
+    assert len(sent) == 1
+    sent.clear()
+    store.put(("many", "0"), "new", {"v": 1})
+    store.put(("many", "0"), "new", {"v": 2})
+    assert [method for method, _ in sent] == ["POST", "PUT", "PUT"]
+    sent.clear()
+    store.put(("many", "0"), "new", {"v": 2})
+    assert [method for method, _ in sent] == ["POST"]
+
+
+def test_a_page_passes_by_files_that_are_no_items_and_goes_on_where_a_call_ends(trusted, monkeypatch):
+    store = MemoryHubStore(trusted.hub)
+    store.batch([PutOp(("a",), f"k{number}", {"v": number}) for number in range(5)])
+    for number in range(3):
+        trusted.hub.write(f"/memories/store/a/other-{number}.json", "{}")
+    assert [item.value["v"] for item in store.search(("a",), limit=2)] == [4, 3]
+    monkeypatch.setattr(langgraph_store, "MAX_FOUND", 2)
+    assert [item.value["v"] for item in store.search(("a",), limit=5)] == [4, 3, 2, 1, 0]
+    assert store.list_namespaces() == [("a",)]
+
+
+def test_a_put_over_what_another_store_put_meanwhile_keeps_its_date(trusted):
+    one, other = MemoryHubStore(trusted.hub), MemoryHubStore(trusted.hub)
+    one.put(("a",), "k", {"v": 1})
+    one.delete(("a",), "k")
+    one.put(("a",), "k", {"v": 2})
+    other.delete(("a",), "k")
+    other.put(("a",), "k", {"v": 3})
+    made = other.get(("a",), "k").created_at
+    one.put(("a",), "k", {"v": 4})  # it knows an item that is gone
+    assert (one.get(("a",), "k").value, one.get(("a",), "k").created_at) == ({"v": 4}, made)
+    other.put(("a",), "k", {"v": 4})
+    assert trusted.hub.read("/memories/store/a/k.json").revision == 6
+
+
+def test_a_put_of_what_is_published_takes_back_what_waits(review):
+    store = MemoryHubStore(review.hub)
+    store.put(("a",), "k", {"v": 1})
+    review.approve(1)
+    store.put(("a",), "k", {"v": 2})
+    store.put(("a",), "k", {"v": 1})
+    assert (review.hub.proposals("pending"), store.get(("a",), "k").value) == ([], {"v": 1})
+
+
+def test_half_a_character_in_a_name_is_refused_with_what_to_do(trusted):
+    store = MemoryHubStore(trusted.hub)
+    for call in (
+        lambda: store.put(("a\ud800",), "k", {}),
+        lambda: store.get(("a",), "\udfff"),
+        lambda: store.search(("\ud800",)),
+    ):
+        with pytest.raises(Invalid, match=r"lone surrogate.*Leave it out"):
+            call()
 
 
 def test_words_find_items(trusted):

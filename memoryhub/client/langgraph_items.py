@@ -1,0 +1,80 @@
+"""Items of LangGraph's store as files: their names, their JSON, their order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+from langgraph.store.base import Item, SearchItem
+
+from .errors import Invalid
+from .records import Record
+
+SAFE_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_@+:"
+
+
+def marked_pending(value: Any, proposal: int) -> Any:
+    """A value that waits for a person, saying so."""
+    if not isinstance(value, dict):
+        return value
+    metadata = value.get("metadata")
+    return {
+        **value,
+        "metadata": {**(metadata if isinstance(metadata, dict) else {}), "pending": True, "proposal": proposal},
+    }
+
+
+def without_pending(value: dict[str, Any]) -> dict[str, Any]:
+    """The value without the marks of `marked_pending`, which a graph may put again with the value that it got."""
+    metadata = value.get("metadata")
+    if not isinstance(metadata, dict) or metadata.get("pending") is not True or "proposal" not in metadata:
+        return value
+    kept = {name: one for name, one in metadata.items() if name not in ("pending", "proposal")}
+    return {**value, "metadata": kept} if kept else {name: one for name, one in value.items() if name != "metadata"}
+
+
+def as_text(stored: dict[str, Any]) -> bytes:
+    return (json.dumps(stored, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "surrogatepass")
+
+
+def as_stored(value: dict[str, Any] | None) -> Any:
+    """A value as the hub gives it back: without the marks of `marked_pending`, and its names are texts."""
+    return json.loads(as_text(without_pending(value or {})))
+
+
+def newest_first(files: Iterable[Record]) -> list[str]:
+    """Paths by the time of their last change."""
+    by_path = sorted(files, key=lambda file: str(file["path"]))
+    return [file["path"] for file in sorted(by_path, key=lambda file: file["modified_at"] or "", reverse=True)]
+
+
+def unseen(paths: Iterable[str], seen: set[str]) -> Iterator[str]:
+    """Each path once."""
+    for path in paths:
+        if path not in seen:
+            seen.add(path)
+            yield path
+
+
+def escaped(part: str) -> str:
+    if not part.isascii() and any("\ud800" <= char <= "\udfff" for char in part):
+        raise Invalid(
+            f"The name {part!r} holds a lone surrogate, which no file's name can hold. Leave it out of namespaces and keys, for "
+            "example with name.encode('utf-8', 'replace').decode().", code="invalid_path", status=422,
+        )  # fmt: skip
+    return "".join(char if char in SAFE_CHARACTERS else quoted(char) for char in part)
+
+
+def quoted(char: str) -> str:
+    return "%2E" if char == "." else "%7E" if char == "~" else quote(char, safe="")
+
+
+def as_found(item: Item, score: float | None) -> SearchItem:
+    return SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score)
+
+
+def moment(text: str | None) -> datetime:
+    return datetime.fromisoformat(text.replace("Z", "+00:00")) if text else datetime.now(UTC)
