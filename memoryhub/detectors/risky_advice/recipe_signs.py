@@ -36,7 +36,7 @@ SIGNS: tuple[Sign, ...] = (
          "it sends data or traffic to an address", needs=plain("://"), beyond=500),
     sign("sends", "environ env printenv stringify",
          rf"{_ENVIRONMENT}{_PIECE}{_CALLS_OUT}",
-         "it sends data or traffic to an address", needs=plain(r"environ\b|ify\(process\.env|\benv\s{0,3}[|>)]"), beyond=900),
+         "it sends data or traffic to an address", needs=plain(r"[(.v](?:(?<=\()\s?os\.environ\b|(?<=os\.)environ\.copy\(\)|(?<=ify\()process\.env|(?<=\benv)\s{0,3}[|>)])"), beyond=900),
     sign("sends", "^dig nslookup host ping",
          r"\b(?:dig|nslookup|host|ping)\s+(?:-\w+\s+|@\S{1,80}\s+|\d{1,3}\s+){0,3}[\"']?\$\([^\n]{1,120}\)\.[\w.-]+|\b(?:dig|nslookup|host|ping)\s+(?:-\w+\s+){0,3}[\"']?\$\{?\w{1,40}\}?\.(?:[\w-]{1,40}\.){1,4}[a-z]{2,}",
          "it sends data or traffic to an address"),

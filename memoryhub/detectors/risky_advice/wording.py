@@ -26,19 +26,33 @@ SHORTEST = 6
 _MIN_FEATURES = 22
 _NAMED = 4
 
-_WORDS = r"[^\W_]{1,40}(?:'[a-z]{1,3})?|[.!?](?=\s)|\n(?=\s*(?:\n|[-*>|#]|\d{1,3}[.)]))"
 _LINK = r"https?://[^\s)>\"'`\]]{1,500}"
-_TOKEN = plain(rf"{_LINK}|{_WORDS}")
-_TOKEN_OR_MAIL = plain(rf"{_LINK}|[\w.+-]{{1,64}}@[\w-]{{1,64}}\.[\w.-]{{2,64}}|{_WORDS}")
-"""Slower: asked only of texts with an @."""
+_MAIL = r"[\w.+-]{1,64}+@[\w-]{1,64}\.[\w.-]{2,64}"
+_END = r"[.!?](?=\s)|\n(?=\s*(?:\n|[-*>|#]|\d{1,3}[.)]))"
+
+
+def _token(letters: str, *others: str) -> Plain:
+    return plain("|".join([_LINK, *others, f"{letters}{{1,40}}(?:'[a-z]{{1,3}})?", _END]))
+
+
+_ASCII, _ANY = "[A-Za-z0-9]", r"[^\W_]"
+_TOKENS = {
+    (True, False): _token(_ASCII), (False, False): _token(_ANY),
+    (True, True): _token(_ASCII, _MAIL), (False, True): _token(_ANY, _MAIL),
+}  # fmt: skip
+"""By whether a text is ASCII, whose letters are found more quickly, and whether it has an @, where addresses are asked for."""
 _HERE = ("localhost", "127.", "0.", "[::1]", "host.docker.internal")
 _NOBODY = ("@example.com", "@example.org", "@example.net")
 """Addresses of documentation, which nobody can have."""
 _ENDS = frozenset(".!?\n")
 
 
+Feature = str | tuple[str, str]
+"""A word, or a pair of neighbours."""
+
+
 class Model(NamedTuple):
-    weights: dict[str, float]
+    weights: dict[Feature, float]
     bias: float
     first: float
     """What a stretch must score that is all of a text."""
@@ -48,24 +62,33 @@ class Model(NamedTuple):
 
 def stretches(text: str) -> list[list[str]]:
     """The words of each stretch of a normalised text, in order."""
+    words, ends = _words_and_ends(_tokens(text).findall(text))
     found: list[list[str]] = []
+    start = 0
+    for end in (*ends, len(words)):
+        while end - start >= MIN_WORDS or (end == len(words) and end - start >= SHORTEST):
+            spend()
+            found.append(words[start : min(end, start + MAX_WORDS)])
+            start += len(found[-1])
+    return found
+
+
+def _words_and_ends(tokens: list[str]) -> tuple[list[str], list[int]]:
+    """The words as the model reads them, and how many of them stand before each end of a sentence or line."""
     words: list[str] = []
-    for token in _tokens(text).findall(text):
-        if token in _ENDS:
-            if len(words) < MIN_WORDS:
-                continue
-        else:
-            words.append(token if token.isalpha() else _read(token))
-            if len(words) < MAX_WORDS:
-                continue
-        spend()
-        found.append(words)
-        words = []
-    return [*found, words] if len(words) >= SHORTEST else found
+    ends: list[int] = []
+    start = 0
+    for at in [place for place, one in enumerate(tokens) if one in _ENDS]:
+        words += tokens[start:at]
+        ends.append(len(words))
+        start = at + 1
+    words += tokens[start:]
+    read = {one: one if one.isalpha() else _read(one) for one in set(words)}
+    return [*map(read.__getitem__, words)], ends
 
 
 def _tokens(text: str) -> Plain:
-    return _TOKEN_OR_MAIL if "@" in text else _TOKEN
+    return _TOKENS[text.isascii(), "@" in text]
 
 
 def _places(text: str) -> list[tuple[int, int]]:
@@ -87,12 +110,12 @@ def written(feature: str) -> str:
     return {"<mail>": "@", "<url>": "http", "<here>": "http", "<num>": ""}.get(first, first)
 
 
-def features(words: Sequence[str]) -> set[str]:
+def features(words: Sequence[str]) -> set[Feature]:
     """The words and the pairs of neighbours, each once."""
-    return {*words, *map(" ".join, pairwise(words))}
+    return {*words, *pairwise(words)}
 
 
-def scale(found: set[str]) -> float:
+def scale(found: set[Feature]) -> float:
     return 1 / math.sqrt(max(len(found), _MIN_FEATURES))
 
 
@@ -102,7 +125,12 @@ def model() -> Model:
     head, *lines = WEIGHTS.read_text("utf-8").splitlines()
     bias, first, more = map(float, head.split())
     pairs = (line.rsplit("\t", 1) for line in lines)
-    return Model({name: int(weight) / 100 for name, weight in pairs}, bias, first, more)
+    return Model({_feature(name): int(weight) / 100 for name, weight in pairs}, bias, first, more)
+
+
+def _feature(name: str) -> Feature:
+    first, _, second = name.partition(" ")
+    return (first, second) if second else first
 
 
 def score(text: str) -> float:
@@ -111,7 +139,7 @@ def score(text: str) -> float:
     return max((bias + _sum(features(words), weights) for words in stretches(text)), default=-math.inf)
 
 
-def _sum(found: set[str], weights: dict[str, float]) -> float:
+def _sum(found: set[Feature], weights: dict[Feature, float]) -> float:
     return sum(map(weights.__getitem__, weights.keys() & found)) * scale(found)
 
 
@@ -132,6 +160,8 @@ def suspicious(text: str) -> Iterator[tuple[int, int, list[str]]]:
         at += len(words)
 
 
-def _heaviest(found: set[str], weights: dict[str, float]) -> list[str]:
-    known = (one for one in found if weights.get(one, 0) > 0)
-    return sorted(known, key=lambda one: (-weights[one], one))[:_NAMED]
+def _heaviest(found: set[Feature], weights: dict[Feature, float]) -> list[str]:
+    known = (
+        (-weights[one], one if isinstance(one, str) else " ".join(one)) for one in found if weights.get(one, 0) > 0
+    )
+    return [name for _, name in sorted(known)[:_NAMED]]
