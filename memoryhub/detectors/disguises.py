@@ -23,13 +23,14 @@ _BESIDE = 300  # characters on both sides of an escape that are read with it
 _MAX_LINE = 1_000
 
 _ESCAPE = plain(
-    r"%[2-7][0-9A-Fa-f]|&#[0-9]{2,7};|&#[xX][0-9A-Fa-f]{1,6};|&(?:lowbar|commat|period|colon|sol|num|equals|plus);|"
-    r"\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\u\{[0-9A-Fa-f]{1,6}\}|\\[01][0-7]{2}"
+    r"%[2-7][0-9A-Fa-f]|%u[0-9A-Fa-f]{4}|&#[0-9]{2,7};|&#[xX][0-9A-Fa-f]{1,6};|&(?:lowbar|commat|period|colon|sol|num|equals|plus);|"
+    r"\\{1,4}(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|u\{[0-9A-Fa-f]{1,6}\}|U[0-9A-Fa-f]{8}|[01][0-7]{2})"
 )
 _WORD_SIGNS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 _LETTER_ALONE = plain(r"(?m)^[^\s]$")
 _MIN_ALONE = 5  # different letters that stand alone
 _SPACED = plain(r"(?<![^\s\"'`(])[^\s\"'`]([ \t])(?:[^\s\"'`][ \t]{1,3}){6,20000}[^\s\"'`](?![^\s\"'`).,;!?])")
+_HAS_SPACED = plain(r"[ \t](?:[^\s\"'`][ \t]{1,3}){6}")
 _HAS_DOTTED = plain(r"(?:[A-Za-z0-9_][.*|·~-]){7}[A-Za-z0-9_](?![A-Za-z0-9_])")
 _DOTTED = plain(r"(?<![A-Za-z0-9_])[A-Za-z0-9_]([.*|·~-])(?:[A-Za-z0-9_]\1{1,3}){6,20000}[A-Za-z0-9_](?![A-Za-z0-9_])")
 _HAS_WORDS_APART = plain(r"(?:[A-Za-z][.*|·~_-]){3}[A-Za-z](?![A-Za-z0-9])")
@@ -37,9 +38,17 @@ _WORDS_APART = plain(
     r"(?<![A-Za-z0-9.*|·~_-])(?:[A-Za-z][.*|·~_-]){1,30}+[A-Za-z](?:[ \t]{1,3}+(?:(?:[A-Za-z][.*|·~_-]){1,30}+[A-Za-z]|[AaIi])){1,400}+(?![A-Za-z0-9])"
 )
 """`i.g.n.o.r.e a.l.l`: words whose letters stand apart, with blanks between the words."""
-_MARK_IN_WORD = plain(r"(?<=[A-Za-z0-9])(?:<!--[^<>]{0,100}-->|</?[A-Za-z]{1,10} ?/?>|[*`]{1,3}){1,4}(?=[A-Za-z0-9])")
+_MARK = r"<!--[^<>]{0,100}-->|</?[A-Za-z]{1,10} ?/?>|[*`]{1,3}"
+# It begins with a sign that Python looks for at once, and looks back from there.
+_MARK_IN_WORD = plain(
+    r"[<*`](?<=[A-Za-z0-9][<*`])(?:(?<=<)(?:!--[^<>]{0,100}-->|/?[A-Za-z]{1,10} ?/?>)|(?<=[*`])[*`]{0,2})"
+    rf"(?:{_MARK}){{0,3}}(?=[A-Za-z0-9])"
+)
 """What a page does not show, or only draws the word with: a comment, a tag, the marks of Markdown."""
 _MIN_MARKS = 2
+_KEY, _DIGIT = plain(r"[A-Za-z0-9+/_=.-]+"), plain(r"[0-9]")
+_MIN_KEY = 20
+"""Characters, and a digit among them, of a word in which one mark is enough: it may be a key, and holds no order."""
 _SQUEEZED = plain(
     r"(?i)(ignore|disregard|forget)(all|any|every)?(of)?(the|your|my)?(previous|prior|above|earlier|preceding)(instructions?|rules?|prompts?|orders?|messages?)"
 )
@@ -77,7 +86,7 @@ def readings(text: str, words: str) -> list[Read]:
 def _all(text: str, words: str) -> Iterator[Read]:
     if "%" in words or "&" in words or "\\" in words:
         yield from _unescaped(text)
-    if len(_LETTER_ALONE.findall(words)) >= _MIN_ALONE:
+    if len(_LETTER_ALONE.findall(words)) >= _MIN_ALONE and _HAS_SPACED.search(text):
         yield from _together(text, _SPACED)
     if _HAS_DOTTED.search(words):
         yield from _together(text, _DOTTED)
@@ -110,10 +119,10 @@ def _meant(match: Found) -> str:
     written = match.group()
     if written.startswith("&"):
         sign = html.unescape(written)
-    elif written[1] in "01234567" and written.startswith("\\"):
-        sign = chr(int(written[1:], 8))
+    elif written.startswith("\\") and (bare := written.lstrip("\\"))[0] in "01":
+        sign = chr(int(bare, 8))
     else:
-        sign = chr(min(int(written.lstrip("%\\xu{").rstrip("}") or "0", 16), 0x10FFFF))
+        sign = chr(min(int(written.lstrip("%\\xuU{").rstrip("}") or "0", 16), 0x10FFFF))
     return sign if len(sign) == 1 and sign.isprintable() else ""
 
 
@@ -169,9 +178,14 @@ def _without_marks(text: str) -> Iterator[Read]:
 
 
 def _joined(text: str, marks: list[tuple[int, int]]) -> Iterator[Read]:
-    if len(marks) < _MIN_MARKS:
+    if not marks:
         return
     at, end = max(0, marks[0][0] - _BESIDE), min(len(text), marks[-1][1] + _BESIDE)
+    if len(marks) < _MIN_MARKS:
+        left, right = _KEY.match(text[at : marks[0][0]][::-1]), _KEY.match(text, marks[0][1], end)
+        at, end = marks[0][0] - (left.end() if left else 0), right.end() if right else marks[0][1]
+        if end - at < _MIN_KEY or not _DIGIT.search(text, at, end):
+            return
     places: list[int] = []
     for start, stop in marks:
         places += range(at, start)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from . import packed
 from .costs import TooCostly, spend
-from .patterns import Found, plain
+from .patterns import Found, plain, plain_bytes
 
 MAX_DECODED = 256 * 1024  # characters of one text
 MIN_RUN = 28  # characters of base64: 20 bytes
@@ -38,6 +38,7 @@ _DIGIT = plain(r"[0-9]")
 _BASE32 = plain(r"[A-Z2-7]{28,}=*")
 _SIGNS_OF_85 = plain(r"[!#$%&()*;<=>?@^_{|}~\"':,.\[\]\\-]")
 _MIN_SIGNS = 3
+_Z85 = plain_bytes(rb"[0-9a-zA-Z.:+=^!/*?&<>()\[\]{}@%$#-]+")
 _HEX = plain(r"(?:[0-9a-fA-F]{2})+")
 
 
@@ -81,24 +82,40 @@ def decoded(text: str, words: str) -> list[Decoded]:
 
 
 def _base85(text: str, words: str) -> Iterator[Decoded]:
-    """Words in one of both alphabets of base85 that say something: by chance no word does."""
+    """Words in one of the alphabets of base85 that say something: by chance no word does."""
     room = MAX_DECODED
     for word in words.split("\n"):
-        if len(word) < MIN_RUN:
+        if not MIN_RUN <= len(word) <= room + 8 or "://" in word or len(_SIGNS_OF_85.findall(word)) < _MIN_SIGNS:
             continue
-        bare = word.strip("\"'`,")
-        if not MIN_RUN <= len(bare) <= room or "://" in bare or len(_SIGNS_OF_85.findall(bare)) < _MIN_SIGNS:
-            continue
-        spend()
-        for read in (base64.b85decode, base64.a85decode):
-            try:
-                said = _as_text(read(bare.encode("ascii")))
-            except (ValueError, UnicodeEncodeError):
-                continue
-            if said and _BLANK.search(said) and (at := text.find(bare)) >= 0:
+        # Quotes around a word are signs of one alphabet as well.
+        for bare in dict.fromkeys([word.removeprefix("<~").removesuffix("~>"), word.strip("\"'`,")]):
+            if len(bare) >= MIN_RUN and (said := _from_base85(bare)) and (at := text.find(bare)) >= 0:
                 room -= len(bare)
                 yield Decoded(at, at + len(bare), said)
                 break
+
+
+def _from_base85(bare: str) -> str:
+    spend()
+    for read in (base64.b85decode, base64.a85decode, _z85decode):
+        try:
+            said = _as_text(read(bare.encode("ascii")))
+        except (ValueError, UnicodeEncodeError):
+            continue
+        if said and (said.isascii() or _BLANK.search(said)):
+            return said
+    return ""
+
+
+_FROM_Z85 = bytes.maketrans(
+    b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#",
+    b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~",
+)
+
+
+def _z85decode(data: bytes) -> bytes:
+    """ZeroMQ's alphabet, as that of Git; characters that it does not have make no bytes."""
+    return base64.b85decode(data.translate(_FROM_Z85)) if _Z85.fullmatch(data) else b""
 
 
 def joined(text: str, joints: Iterable[tuple[int, int]]) -> Joined:

@@ -103,6 +103,9 @@ def _members(archive: zipfile.ZipFile) -> Unpacked:
                     return Unpacked(b"\n".join(parts)[:MAX_UNPACKED], False)
         except _FAULTS:
             is_whole = False
+            size += min(member.file_size, MAX_UNPACKED + 1)  # at most so much was unpacked before the fault showed
+            if size > MAX_UNPACKED:
+                break
     return Unpacked(b"\n".join(parts), is_whole)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import bz2
+import copy
 import gzip
 import io
 import lzma
@@ -81,13 +82,25 @@ def test_base64_of_it_in_a_text_is_looked_into_as_well(space, forge, pack):
     assert forge("POST", "quarantine", {"content": f"The till says {order} today."}).json()["state"] == "held"
 
 
+def faulty() -> bytes:
+    """136 kB of 200 files of nearly 4 MiB, each of which shows only at its end that it is broken."""
+    with zipfile.ZipFile(into := io.BytesIO(), "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("one", bytes((4 << 20) - 1))
+        (one,) = archive.infolist()
+        one.CRC ^= 1
+        for number in range(200):
+            archive.filelist.append(copy.copy(one))
+            archive.filelist[-1].filename = f"{number}"
+    return into.getvalue()
+
+
 @pytest.mark.parametrize(
     "content",
     [
         encrypted(), b"7z\xbc\xaf\x27\x1c" + os.urandom(300), b"\x28\xb5\x2f\xfd" + os.urandom(300), b"Salted__" + os.urandom(300),
-        gzip.compress(b"a b c\n" * 2_000_000), gzip.compress(os.urandom(5000))[:-900], zipped(b"x" * 6_000_000),
+        gzip.compress(b"a b c\n" * 2_000_000), gzip.compress(os.urandom(5000))[:-900], zipped(b"x" * 6_000_000), faulty(),
     ],
-    ids=["encrypted zip", "7z", "zstd", "openssl", "bomb", "cut off", "zip bomb"],
+    ids=["encrypted zip", "7z", "zstd", "openssl", "bomb", "cut off", "zip bomb", "faulty members"],
 )  # fmt: skip
 def test_what_cannot_be_looked_into_waits_for_a_person(space, forge, content):
     began = time.thread_time()

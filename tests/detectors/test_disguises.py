@@ -28,6 +28,9 @@ WAYS: dict[str, Callable[[str], str]] = {
     "x": lambda text: "".join(f"\\x{ord(sign):02x}" for sign in text),
     "x for some": lambda text: "".join(f"\\x{ord(sign):02x}" if sign in "aeiou_-" else sign for sign in text),
     "u": lambda text: "".join(f"\\u{ord(sign):04x}" for sign in text),
+    "u, escaped twice": lambda text: "".join(f"\\\\u{ord(sign):04x}" for sign in text),
+    "U": lambda text: "".join(f"\\U{ord(sign):08x}" for sign in text),
+    "percent u": lambda text: "".join(f"%u{ord(sign):04x}" for sign in text),
     "u in braces": lambda text: "".join(f"\\u{{{ord(sign):x}}}" for sign in text),
     "octal": lambda text: "".join(f"\\{ord(sign):03o}" for sign in text),
     "full width": lambda text: "".join(chr(ord(sign) + 0xFEE0) if "!" <= sign <= "~" else sign for sign in text),
@@ -116,10 +119,22 @@ def test_orders_whose_words_are_taken_apart_are_found(way: str) -> None:
     assert {one.line for one in found} == {3}
 
 
+TO_Z85 = bytes.maketrans(
+    b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~",
+    b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#",
+)
+
+
 def test_a_key_with_comments_in_it_or_in_base85_is_a_secret() -> None:
     for text in (
         f"{KEY[:9]}<!-- -->{KEY[9:20]}<!-- -->{KEY[20:]}",
         base64.b85encode(f"the token: {KEY}".encode()).decode(),
+        base64.b85encode(KEY.encode()).decode(),
+        f"<~{base64.a85encode(KEY.encode()).decode()}~>",
+        base64.b85encode(KEY.encode()).translate(TO_Z85).decode(),
+        f"{KEY[:9]}**{KEY[9:]}",
+        f"**{KEY[:12]}***{KEY[12:]}**",
+        f"{KEY[:14]}`{KEY[14:]}",
     ):
         redacted, found = secrets.redact(f"see {text} there")
         assert found and text[4:30] not in redacted
