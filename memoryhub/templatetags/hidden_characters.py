@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 from html import unescape
+from itertools import groupby
 from typing import Any
 
 from django import template
@@ -25,6 +26,7 @@ from memoryhub.text.unseen import EMOJI_JOINER, UNSEEN, UNSEEN_CHARACTER, spelle
 register = template.Library()
 
 _BLANKS = r"[ \t\u00a0\u2000-\u200a\u3000]"
+UNSEEN_RUN = re.compile(f"(?:{UNSEEN_CHARACTER.pattern})+")
 # Looked for where a run of blanks begins, and once: else a line that is full of them takes minutes.
 TRAILING_BLANKS = re.compile(rf"(?<!{_BLANKS}){_BLANKS}++(?=\r?$)")
 CHARACTER_NAMES = {
@@ -44,7 +46,25 @@ def character_label(char: str) -> str:
 def _label(char: str, language: str) -> str:
     code = ord(char)
     name = str(CHARACTER_NAMES.get(code) or unicodedata.name(char, _("control character")).lower())
-    return f'<span class="inv" title="{escape(name)}">{SHORT_LABELS.get(code, f"U+{code:04X}")}</span>'
+    return f'<span class="inv" title="{escape(name)}">{_short_label(char)}</span>'
+
+
+def _short_label(char: str) -> str:
+    return SHORT_LABELS.get(ord(char), f"U+{ord(char):04X}")
+
+
+MANY = 16
+"""Unseen characters side by side that have a label each; of more, one label has them all: a megabyte must not become forty."""
+
+
+def _labels(run: str, language: str) -> str:
+    """HTML of the labels for unseen characters that stand side by side."""
+    if len(run) <= MANY:
+        return "".join([_label(char, language) for char in run])
+    says = ngettext("%(n)s hidden character", "%(n)s hidden characters", len(run)) % {"n": f"{len(run):,}"}
+    counts = ((char, sum(1 for _same in same)) for char, same in groupby(run))
+    labels = [f"{_short_label(char)} ×{count:,}" if count > 1 else _short_label(char) for char, count in counts]
+    return f'<span class="inv many" title="{escape(says)}">{" ".join(labels)}</span>'
 
 
 def escape_with_labels(text: str) -> str:
@@ -53,12 +73,12 @@ def escape_with_labels(text: str) -> str:
         return escape(text)
     kept = {match.start() for match in EMOJI_JOINER.finditer(text)} if "\u200d" in text else set()
     out, at, language = [], 0, get_language() or ""
-    for match in UNSEEN_CHARACTER.finditer(text):
+    for match in UNSEEN_RUN.finditer(text):
         if match.start() in kept:
             continue
         if match.start() > at:
             out.append(escape(text[at : match.start()]))
-        out.append(_label(match.group(), language))
+        out.append(_labels(match.group(), language))
         at = match.end()
     return "".join([*out, escape(text[at:])])
 
@@ -86,7 +106,7 @@ def _label_reference(match: re.Match[str]) -> str:
 
 
 # Carriage returns are drawn where line ends matter (`line_html`); what a form sends is full of them.
-UNSEEN_IN_PAGE = re.compile(f"(?!\r)(?:{UNSEEN_CHARACTER.pattern})")
+UNSEEN_IN_PAGE = re.compile(f"(?:(?!\r)(?:{UNSEEN_CHARACTER.pattern}))+")
 # Of most pages none is there, which one set of characters says 14 times quicker.
 MAYBE_UNSEEN = re.compile("[" + UNSEEN.replace("\x0b-\x1f", "\x0b\x0c\x0e-\x1f") + "\ufe0f]")
 # The insides of these hold no elements: a field must send back what it was given, and a title takes plain text alone.
@@ -137,8 +157,9 @@ def escape_angles(text: str) -> str:
 
 def _draw_in_text(text: str) -> str:
     joiners = {match.start() for match in EMOJI_JOINER.finditer(text)} if "\u200d" in text else set()
+    language = get_language() or ""
     return UNSEEN_IN_PAGE.sub(
-        lambda match: match.group() if match.start() in joiners else character_label(match.group()), text
+        lambda match: match.group() if match.start() in joiners else _labels(match.group(), language), text
     )
 
 

@@ -19,6 +19,11 @@ from memoryhub.text.unseen import UNSEEN_CHARACTER, spelled_out
     ("text", "expected"),
     [
         ("a\u200bb", 'a<span class="inv" title="zero-width space">U+200B</span>b'),
+        ("a" + "\u200b" * 16, "a" + '<span class="inv" title="zero-width space">U+200B</span>' * 16),
+        (
+            "a" + "\u200b" * 1_234 + "\u202eb",
+            'a<span class="inv many" title="1,235 hidden characters">U+200B ×1,234 U+202E</span>b',
+        ),
         ("\u202e", '<span class="inv" title="right-to-left override">U+202E</span>'),
         ("\ufeffx", '<span class="inv" title="byte order mark">U+FEFF</span>x'),
         ("\U000e0041", '<span class="inv" title="tag latin capital letter a">U+E0041</span>'),
