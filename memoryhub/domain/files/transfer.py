@@ -37,8 +37,11 @@ def move(
     place: Place | None = None,
     to_place: Place | None = None,
     guard: Guard | None = None,
+    before: bytes | None = None,
+    savepoint: bool = True,
 ) -> Revision:
-    """Give a file another path; its history can be followed back through the move."""
+    """Give a file another path; its history can be followed back through the move. `before` and `savepoint` are those of
+    `locked_change`."""
     return _transfer(
         space,
         actor,
@@ -52,6 +55,8 @@ def move(
         keep_source=False,
         known=[place, to_place] if place and to_place else [],
         guard=guard,
+        before=before,
+        savepoint=savepoint,
     )
 
 
@@ -63,16 +68,18 @@ def copy(space: Space, actor: Actor, path: str, to: str, *, reason: str = "", th
 def _transfer(
     space: Space, actor: Actor, path: str, to: str, *, reason: str, keep_source: bool, if_match: str | None = None,
     proposal: int | None = None, approval: revisions.Approval | None = None, thread_id: str = "", guard: Guard | None = None,
-    known: Sequence[Place] = (),
+    known: Sequence[Place] = (), before: bytes | None = None, savepoint: bool = True,
 ) -> Revision:  # fmt: skip
     path, to = paths.clean(path), paths.clean(to)
     if path == to:
         raise Conflict(f"The destination {to} is the file itself.", code="file_exists", path=to)
     found = known or mounts.resolve_paths(space, [path, to], agent=actor.agent)
     places = dict(zip((path, to), found, strict=True))
-    with transaction.atomic():
+    with transaction.atomic(savepoint=savepoint):
         # In the order of the paths, so that two moves in opposite directions cannot wait for each other.
-        changes = {name: start_change(space, actor, name, places[name], thread_id) for name in sorted((path, to))}
+        changes = {
+            name: start_change(space, actor, name, places[name], thread_id, before) for name in sorted((path, to))
+        }
         source, target = changes[path], changes[to]
         target.guard = guard
         require_existing(source)

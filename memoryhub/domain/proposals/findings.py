@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
@@ -12,7 +12,7 @@ from memoryhub import detectors
 from memoryhub.detectors import Finding, KnownText, packed
 from memoryhub.detectors.normalise import normalise
 from memoryhub.domain import files, spaces
-from memoryhub.models import File, LongtermEntry, Revision, Source, Space
+from memoryhub.models import File, LongtermEntry, Proposal, Revision, Source, Space
 from memoryhub.stores.known_names import plain
 from memoryhub.text import comments
 from memoryhub.text.lines import is_text, split, text_of
@@ -278,6 +278,14 @@ def program_findings(
             says = f"{path} is no memory: {why}. A rule of this space lets agents ask for it."
             found.append(Finding("program", "high", 0, 0, 1, says))
     return found
+
+
+def checked_places(proposal: Proposal, paths: Collection[str], after: bytes | None) -> list[files.Place]:
+    """Where the files of a proposal lie; refused where rules no longer allow one, or did not when it was asked for."""
+    places = files.resolve_paths(proposal.space, paths)
+    if not (proposal.from_disk or proposal.asked_before_write):  # no agent of the hub asks for what lies on a disk
+        program_findings(proposal.space, proposal.agent_id, zip(paths, places, strict=True), after)
+    return places
 
 
 def other_path_findings(space: Space, paths: Iterable[str]) -> list[Finding]:

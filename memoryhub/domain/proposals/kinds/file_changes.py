@@ -125,15 +125,10 @@ class ChangeKind:
     ) -> None:
         """Changes the file from `before` to `after`; raises `Stale` where its text is another by now."""
         author, approval = self.credit(proposal, actor, before, after)
-        names = [*self.files_after(proposal, after)]
-        places = files.resolve_paths(proposal.space, names)
-        if not (proposal.from_disk or proposal.asked_before_write):  # no agent of the hub asks for what lies on a disk
-            # It refuses what rules no longer allow, or did not when it was asked for.
-            findings.program_findings(proposal.space, proposal.agent_id, zip(names, places, strict=True), after)
-        notes = {
+        places = findings.checked_places(proposal, self.files_after(proposal, after), after)
+        notes = dict(zip(("place", "to_place"), places, strict=False)) | {
             "reason": proposal.reason[:1000], "proposal": proposal.number, "thread_id": proposal.thread_id,
-            "approval": approval, **dict(zip(("place", "to_place"), places, strict=False)),
-        }  # fmt: skip
+            "approval": approval, "before": before, "savepoint": False}  # fmt: skip
         proposal.applied_revision = self.change_file(proposal, author, before, after, notes).number
 
     def credit(
@@ -165,9 +160,8 @@ class ChangeKind:
         match: dict[str, Any] = {"must_be_new": True} if before is None else {"if_match": sha_of(before)}
         try:
             return files.write(
-                proposal.space, author, proposal.path, after or b"", kind=self.revision_kind, before=before, savepoint=False,
-                **match, **notes,
-            )  # fmt: skip
+                proposal.space, author, proposal.path, after or b"", kind=self.revision_kind, **match, **notes
+            )
         except Conflict as refusal:
             raise (Stale(refusal.message) if refusal.code == "file_exists" else refusal) from None
 
@@ -271,9 +265,7 @@ class Delete(ChangeKind):
     def change_file(
         self, proposal: Proposal, author: Actor, before: bytes | None, after: bytes | None, notes: dict[str, Any]
     ) -> Revision:
-        return files.delete(
-            proposal.space, author, proposal.path, if_match=sha_of(before), before=before, savepoint=False, **notes
-        )
+        return files.delete(proposal.space, author, proposal.path, if_match=sha_of(before), **notes)
 
 
 class Move(ChangeKind):
