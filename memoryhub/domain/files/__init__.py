@@ -19,7 +19,7 @@ from memoryhub.domain.files.disk.review import (
     take_in_mount,
     unreviewed,
 )
-from memoryhub.domain.files.disk.sync import lock_file, sync_file
+from memoryhub.domain.files.disk.sync import sync_file
 from memoryhub.domain.files.disk.watch import end_threads_of_run, retry_disk, scan_all, sync_path
 from memoryhub.domain.files.find import existing_paths, find_paths, is_folder, list_entries, walk
 from memoryhub.domain.files.line_authors import author_of, blame, blame_job, lines_with_keys
@@ -89,6 +89,7 @@ from memoryhub.domain.files.revisions import (
     base_content,
     content_of,
     get_revision,
+    lock_file,
     record_revision,
     revisions_of,
 )

@@ -83,12 +83,13 @@ def start_change(
         raise views_error(path)
     if why := place.why_closed():
         raise mounts.left_out_error(path, why)
-    file = sync.lock_file(space, path, thread_id)
+    file = revisions.lock_file(space, path, thread_id)
     if not file.revision or file.is_deleted:
         refuse_folder(space, path, place, thread_id)
-    sync.pull_from_disk(space, file, place)
-    if file.problem and isinstance(place.store, FilesystemStore):
-        raise problems.disk_error(file, place)
+    if isinstance(place.store, FilesystemStore):
+        sync.pull_from_disk(space, file, place)
+        if file.problem:
+            raise problems.disk_error(file, place)
     return Change(space, actor, path, place, file, revisions.newest_text(file, before))
 
 
@@ -142,7 +143,8 @@ def record_change(change: Change, content: bytes, verb: str, says: str, *, adds:
         return [activity.lines_as_change(line)]
 
     facts.setdefault("before", change.before)
-    arrivals.forget_put_backs(change.file)
+    if on_disk:
+        arrivals.forget_put_backs(change.file)
     revision = revisions.record_revision(
         change.space, change.file, change.actor, content, in_place=not on_disk, more_changes=with_revision, **facts
     )
@@ -170,7 +172,7 @@ def check_marks(change: Change, content: bytes | None) -> None:
 
     Where the disk has a text that waits for a person, the write to the disk looks whether it would be lost.
     """
-    if change.file.held and content is not None:
+    if not change.file.disk_secrets or (change.file.held and content is not None):
         return
     marks.check_marks(change.path, change.file.disk_secrets, change.before, content)
 

@@ -1,12 +1,15 @@
-"""Revisions: the whole text of a file after each change with who wanted it, who approved it, why and when."""
+"""The row of a file, locked for a change, and its revisions: the whole text after each change with who wanted it, who approved it,
+why and when."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import json
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
+from django.db import DEFAULT_DB_ALIAS
 from django.db.models import F, Q
 from django.utils import timezone
 
@@ -18,6 +21,35 @@ from memoryhub.text import diff
 from memoryhub.text.lines import text_of
 
 NO_SHA = ""
+
+COLUMNS = [field.attname for field in File._meta.concrete_fields]
+AS_JSON = ("stat", "disk_secrets")
+_NAMES = ", ".join(f"{name}::text" if name in AS_JSON else name for name in COLUMNS)
+LOCK_ROW = f"SELECT {_NAMES} FROM memoryhub_file WHERE space_id = %s AND path = %s AND thread_id = %s FOR UPDATE"  # noqa: S608
+# A new row is locked by its transaction; no row comes back when another transaction made it at the same moment.
+INSERT_ROW = f"""
+INSERT INTO memoryhub_file (space_id, path, thread_id, created_at, modified_at, used_at, revision, is_deleted, size, sha256,
+  author_kind, author_name, written_sha256, problem)
+VALUES (%s, %s, %s, %s, %s, %s, 0, false, 0, '', '', '', '', '') ON CONFLICT DO NOTHING RETURNING {_NAMES}
+"""  # noqa: S608 (only names of columns are put in)
+
+
+def lock_file(space: Space, path: str, thread_id: str = "") -> File:
+    """The row of a file, locked until the transaction ends; a path without one gets a new row."""
+    key = (space.pk, path, thread_id)
+    rows = (
+        statements.rows(LOCK_ROW, key)
+        or statements.rows(INSERT_ROW, [*key, *[timezone.now()] * 3])
+        or statements.rows(LOCK_ROW, key)
+    )
+    return file_from_row(rows[0])
+
+
+def file_from_row(values: Sequence[Any]) -> File:
+    file = File.from_db(DEFAULT_DB_ALIAS, COLUMNS, values)
+    file.stat = json.loads(file.stat) if file.stat else None
+    file.disk_secrets = json.loads(file.disk_secrets)
+    return file
 
 
 def sha_of(content: bytes) -> str:

@@ -8,7 +8,8 @@ from urllib.parse import quote
 from django.db import transaction
 
 from memoryhub.domain import activity, jobs, spaces
-from memoryhub.domain.files.disk.sync import leave_out, lock_file
+from memoryhub.domain.files import revisions
+from memoryhub.domain.files.disk.sync import leave_out
 from memoryhub.domain.files.mounts import find_mount, intake_of, is_mine, mounts_of_space
 from memoryhub.models import HUB, File, Mount, Space
 from memoryhub.stores import paths
@@ -84,7 +85,7 @@ def _why_out(mount: Mount, path: str) -> LeftOut | None:
 def _leave_out_batch(space: Space, mount: Mount, batch: list[tuple[File, LeftOut]]) -> None:
     """Takes files out, with one line of activity. Their revisions stay, and nothing on disk is touched."""
     for file, why in batch:
-        leave_out(space, lock_file(space, file.path), why)
+        leave_out(space, revisions.lock_file(space, file.path), why)
     adds = f"{len(batch):,} files below {mount.prefix}" if len(batch) > 1 else batch[0][0].path
     url = "files" + quote(mount.prefix)
     activity.record(space, HUB, "files.delete", "left out", adds, url=url, path=mount.prefix)

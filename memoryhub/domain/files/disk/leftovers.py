@@ -13,7 +13,7 @@ from memoryhub.domain.files import revisions
 from memoryhub.domain.files.disk import arrivals, marks
 from memoryhub.domain.files.disk.conflicts import record_late_text
 from memoryhub.domain.files.disk.intake import folders_taken_in
-from memoryhub.domain.files.disk.sync import KEEP_DISPLACED_SECONDS, lock_file
+from memoryhub.domain.files.disk.sync import KEEP_DISPLACED_SECONDS
 from memoryhub.domain.files.mounts import Place, find_mount, is_mine, mounts_of_space, place_in_mount
 from memoryhub.errors import HubError
 from memoryhub.models import File, Job, Mount, Space
@@ -90,7 +90,7 @@ def _recover_folder(mount: Mount, store: FilesystemStore, folder: str) -> int:
     for left in old:
         if left.content is not None:
             with transaction.atomic():
-                file = lock_file(mount.space, mount.prefix + left.path[1:])
+                file = revisions.lock_file(mount.space, mount.prefix + left.path[1:])
                 _record_if_new(mount.space, file, place_in_mount(mount, file.path), left.content)
         store.forget(left.path, left.name)
     return len(old)

@@ -8,6 +8,7 @@ from django.db import transaction
 
 from memoryhub.domain import activity, jobs, spaces
 from memoryhub.domain.accounts import require
+from memoryhub.domain.files import revisions
 from memoryhub.domain.files.disk import conflicts, marks, sync
 from memoryhub.domain.files.mounts import Place, find_mount, is_mine, mounts_of_space, place_in_mount
 from memoryhub.errors import Conflict, HubError, NotFound
@@ -91,7 +92,7 @@ def take_in_again(space: Space, path: str, reason: str) -> bool:
     mount = find_mount(mounts_of_space(space), path)
     if mount is None or mount.store != Mount.Store.FILESYSTEM or not is_mine(mount):
         return False
-    file, place = sync.lock_file(space, path), place_in_mount(mount, path)
+    file, place = revisions.lock_file(space, path), place_in_mount(mount, path)
     if not file.revision and not file.held:
         file.delete()
         return False

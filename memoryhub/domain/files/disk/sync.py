@@ -7,13 +7,10 @@ only means that the newest revision is not written yet.
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
 
-from django.db import DEFAULT_DB_ALIAS, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from memoryhub.db import fragments, statements
@@ -30,6 +27,7 @@ from memoryhub.domain.files.mounts import (
     place_in_mount,
     why_waiting,
 )
+from memoryhub.domain.files.revisions import AS_JSON, COLUMNS
 from memoryhub.errors import HubError, NotFound
 from memoryhub.models import HUB, File, Mount, Space
 from memoryhub.stores import ElsewhereStore, FilesystemStore
@@ -39,36 +37,6 @@ from memoryhub.stores.selection import LeftOut
 log = logging.getLogger("memoryhub.files")
 MAX_ROUNDS = 8  # writes in a row, when another program replaces the file each time; the next read or save tries again
 KEEP_DISPLACED_SECONDS = 2.0  # how long a displaced file stays, for programs that still have it open
-
-
-COLUMNS = [field.attname for field in File._meta.concrete_fields]
-AS_JSON = ("stat", "disk_secrets")
-_NAMES = ", ".join(f"{name}::text" if name in AS_JSON else name for name in COLUMNS)
-LOCK_ROW = f"SELECT {_NAMES} FROM memoryhub_file WHERE space_id = %s AND path = %s AND thread_id = %s FOR UPDATE"  # noqa: S608
-# A new row is locked by its transaction; no row comes back when another transaction made it at the same moment.
-INSERT_ROW = f"""
-INSERT INTO memoryhub_file (space_id, path, thread_id, created_at, modified_at, used_at, revision, is_deleted, size, sha256,
-  author_kind, author_name, written_sha256, problem)
-VALUES (%s, %s, %s, %s, %s, %s, 0, false, 0, '', '', '', '', '') ON CONFLICT DO NOTHING RETURNING {_NAMES}
-"""  # noqa: S608 (only names of columns are put in)
-
-
-def lock_file(space: Space, path: str, thread_id: str = "") -> File:
-    """The row of a file, locked until the transaction ends; a path without one gets a new row."""
-    key = (space.pk, path, thread_id)
-    rows = (
-        statements.rows(LOCK_ROW, key)
-        or statements.rows(INSERT_ROW, [*key, *[timezone.now()] * 3])
-        or statements.rows(LOCK_ROW, key)
-    )
-    return _file_from_row(rows[0])
-
-
-def _file_from_row(values: Sequence[Any]) -> File:
-    file = File.from_db(DEFAULT_DB_ALIAS, COLUMNS, values)
-    file.stat = json.loads(file.stat) if file.stat else None
-    file.disk_secrets = json.loads(file.disk_secrets)
-    return file
 
 
 def is_written(file: File) -> bool:
@@ -82,7 +50,7 @@ def sync_file(space: Space, path: str, place: Place) -> File | None:
         in_hub = File.objects.within(space).filter(path=path, thread_id="").exists()
         if not in_hub and not (isinstance(place.store, FilesystemStore) and _takes_new(place, place.store)):
             return None
-        file = lock_file(space, path)
+        file = revisions.lock_file(space, path)
         if why := place.why_out():
             leave_out(space, file, why)
             return None
@@ -305,7 +273,7 @@ def push_revision(space: Space, file_id: int, number: int, text: bytes) -> str:
         rows = statements.rows(LOCK_WITH_MOUNT, [file_id])
         if not rows or rows[0][len(COLUMNS)] is None:
             return ""
-        file, mount = _file_from_row(rows[0][: len(COLUMNS)]), rows[0][len(COLUMNS) :]
+        file, mount = revisions.file_from_row(rows[0][: len(COLUMNS)]), rows[0][len(COLUMNS) :]
         place = place_in_mount(cached_mount(space.pk, *mount), file.path)
         if place.why_out():  # a pattern changed meanwhile
             return ""
