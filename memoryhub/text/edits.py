@@ -1,4 +1,4 @@
-"""What an edit by `old_string` and `new_string` does to a text (pure).
+"""What an edit by `old_string` and `new_string` does to a text, and the regions of it that agents may not touch (pure).
 
 Agents and their libraries know these semantics from deepagents: occurrences are counted without overlap, an
 empty `old_string` is refused, and the sentences are the ones their clients look for.
@@ -6,7 +6,10 @@ empty `old_string` is refused, and the sentences are the ones their clients look
 
 from __future__ import annotations
 
-from memoryhub.errors import HubError, Invalid, NotFound, TooLarge
+import re
+from collections import Counter
+
+from memoryhub.errors import Forbidden, HubError, Invalid, NotFound, TooLarge
 from memoryhub.text.lines import split
 
 MAX_BYTES = 1 << 20  # of the text of a file
@@ -84,3 +87,33 @@ def string_not_unique(old: str, count: int) -> HubError:
         code="string_not_unique",
         occurrences=count,
     )
+
+
+# ---- regions that agents may not touch, between marks that people put there
+
+PROTECTED = re.compile(rb"<!--\s*protected\b", re.I)
+# Without the closing mark the region goes on to the end of the text.
+PROTECTED_REGION = re.compile(rb"<!--\s*protected\b.*?(?:<!--\s*/protected\s*-->|\Z)", re.I | re.S)
+
+
+def protected_regions(text: bytes | None) -> Counter[bytes]:
+    """The protected regions of a text, each with its count; one that is not closed reaches to the end."""
+    return Counter(PROTECTED_REGION.findall(text)) if text and PROTECTED.search(text) else Counter()
+
+
+def check_protected(before: bytes | None, after: bytes | None) -> None:
+    """Refuses a change of an agent after which the text has not exactly the protected regions of before: none more, none less,
+    none longer. So nobody appends to a region that was not closed, and closes it."""
+    if before == after:
+        return
+    had, has = protected_regions(before), protected_regions(after)
+    if had == has:
+        return
+    if had:
+        says = (
+            "This change touches a region that people protected. Leave everything between <!-- protected --> and "
+            "<!-- /protected --> as it is (without the closing line, up to the end); do not retry this change."
+        )
+    else:
+        says = "Only people protect regions: leave <!-- protected --> out of the text."
+    raise Forbidden(says, code="protected_region")

@@ -11,7 +11,7 @@ from memoryhub import detectors
 from memoryhub.detectors import secrets
 from memoryhub.domain.proposals.reviewing import HEADING
 from memoryhub.templatetags.hidden_characters import drawn, label_hidden_in_page, line_html
-from memoryhub.text import comments, diff, edits, markdown, needles, protected, split, unseen, word_diff
+from memoryhub.text import comments, diff, edits, markdown, needles, split, unseen, word_diff
 from tests.fixtures.shapes import GAPS, gap
 
 SIZE = 1 << 18
@@ -23,7 +23,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "spelled out": unseen.spelled_out,
     "heading": HEADING.match,
     "comments": comments.without,
-    "protected": lambda text: protected.check(text.encode(), b""),
+    "protected": lambda text: edits.check_protected(text.encode(), b""),
     "pieces": split.split,
     "diff": lambda text: diff.compare(text, text[: SIZE // 2] + "x" + text[SIZE // 2 :]).hunks,
     "word diff": lambda text: word_diff.word_marks(text, text[: SIZE // 2] + "x" + text[SIZE // 2 :]),

@@ -18,7 +18,7 @@ from memoryhub.errors import Forbidden, Invalid, Stale
 from memoryhub.models import Actor, File, Mount, Revision, Space
 from memoryhub.stores import FilesystemStore, paths
 from memoryhub.stores.disk import MAX_BYTES, too_large
-from memoryhub.text import edits, protected
+from memoryhub.text import edits
 
 # Looks at the text before and after, under the lock of the file, and raises where the change must not be.
 Guard = Callable[[bytes, bytes], None]
@@ -164,7 +164,7 @@ def _edited_by(revision: Revision) -> str:
 def check_protected(change: Change, content: bytes, proposal: int | None) -> None:
     """Refuse an agent's change of a protected region; a proposal that a person approved counts as the person's change."""
     if change.actor.agent is not None and proposal is None:
-        protected.check(change.before, content)
+        edits.check_protected(change.before, content)
 
 
 def check_marks(change: Change, content: bytes | None) -> None:

@@ -30,7 +30,7 @@ from memoryhub.domain.proposals.state import (
 from memoryhub.errors import Conflict, HubError, Invalid, NotFound
 from memoryhub.models import Actor, Agent, DialectTemplate, Proposal, Record, Space
 from memoryhub.stores.disk import MAX_BYTES, too_large
-from memoryhub.text import protected
+from memoryhub.text import edits
 from memoryhub.text.lines import bytes_of
 
 State = Proposal.State
@@ -75,7 +75,7 @@ def propose(
         *kind_of(proposal).findings(proposal, before, after),
     ]
     spaces.refuse_secrets(space, found, findings.detectable(after))
-    protected.check(before, after)
+    edits.check_protected(before, after)
     proposal.reviewers = reviewers_for(space, agent, path)
     return _insert(proposal, found, kind_of(proposal).risk(proposal, found, before, after))
 

@@ -21,7 +21,7 @@ from memoryhub.domain.proposals.outdate import outdate
 from memoryhub.domain.proposals.state import clean, deadline
 from memoryhub.errors import Conflict
 from memoryhub.models import DISK, Actor, Agent, Delivery, File, Proposal, Space
-from memoryhub.text import protected
+from memoryhub.text import edits
 
 State = Proposal.State
 REASONS = {"made": "Created on disk", "changed": "Changed on disk", "deleted": "Deleted on disk"}
@@ -184,7 +184,7 @@ def propose_before_write(
     if published is not None and published.content == content:
         return None
     before = published.content if published else None
-    protected.check(before, content)
+    edits.check_protected(before, content)
     found = findings.findings_of(space, path, before, content)
     spaces.refuse_secrets(space, found, findings.detectable(content))
     proposal = Proposal(

@@ -14,7 +14,7 @@ from memoryhub.domain.proposals.kinds import ChangeKind, kind_of, sha_of
 from memoryhub.domain.proposals.state import Parents, parent_of, parents_of
 from memoryhub.errors import HubError
 from memoryhub.models import Mount, Proposal, Space
-from memoryhub.text import protected
+from memoryhub.text import edits
 from memoryhub.text.lines import text_of
 
 LARGEST_DIFF = 200_000
@@ -132,7 +132,7 @@ def result_on(
     try:
         after = kind_of(proposal).make(proposal, below, parents)
         if kind_of(proposal).has_file:
-            protected.check(below, after)
+            edits.check_protected(below, after)
             check_marks(proposal, now, below, after)
     except HubError as error:
         return Result(proposal, below, None, revision, _problem(error), waits_for)

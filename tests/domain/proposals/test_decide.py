@@ -16,7 +16,7 @@ from memoryhub.domain import accounts, files, jobs, notify, prompts, proposals, 
 from memoryhub.domain.proposals import expiry
 from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound, TooLarge
 from memoryhub.models import HUB, ActivityLine, Actor, Agent, Job, Mount, Proposal, Revision, Space, WebhookNotice
-from memoryhub.text import protected
+from memoryhub.text import edits
 from tests.fixtures.secret_texts import made
 
 pytestmark = pytest.mark.django_db
@@ -607,9 +607,9 @@ def test_of_two_equal_regions_none_goes_and_a_forgotten_end_protects_the_rest(sp
 def test_a_file_full_of_protected_regions_keeps_nobody_waiting() -> None:
     text = b"".join(b"<!-- protected -->%d<!-- /protected -->" % n for n in range(24_000))
     start = time.process_time()
-    protected.check(text, text + b"more")
+    edits.check_protected(text, text + b"more")
     with pytest.raises(Forbidden):
-        protected.check(text, text[:-25] + b"other" + text[-25:])
+        edits.check_protected(text, text[:-25] + b"other" + text[-25:])
     assert time.process_time() - start < 1
 
 
