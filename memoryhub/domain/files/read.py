@@ -11,7 +11,7 @@ from typing import Any
 from memoryhub.db import fragments, statements
 from memoryhub.db.cache import ENTRY_BYTES, Cache
 from memoryhub.domain import nodes, spaces
-from memoryhub.domain.files.mounts.intakes import intake_at
+from memoryhub.domain.files.mounts.resolve import intake_at
 from memoryhub.errors import Forbidden, HubError, NotFound
 from memoryhub.models import Agent, Space
 from memoryhub.stores import FilesystemStore, paths

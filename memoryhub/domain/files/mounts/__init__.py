@@ -25,7 +25,6 @@ from memoryhub.domain.files.mounts.guard import (
     why_not_memory,
     why_program,
 )
-from memoryhub.domain.files.mounts.intakes import intake_of, is_left_out, left_out_error, survey_mount
 from memoryhub.domain.files.mounts.ownership import (
     claim,
     hand_over,
@@ -42,6 +41,9 @@ from memoryhub.domain.files.mounts.resolve import (
     cached_mount,
     find_mount,
     get_mount,
+    intake_of,
+    is_left_out,
+    left_out_error,
     mount_at_prefix,
     mounts_of_space,
     no_mount_error,
@@ -50,6 +52,7 @@ from memoryhub.domain.files.mounts.resolve import (
     require_shown,
     resolve_path,
     resolve_paths,
+    survey_mount,
     view_at,
     why_left_out,
 )

@@ -1,17 +1,19 @@
-"""Directories that may be mounted, and by whom."""
+"""Directories that may be mounted, and by whom; and those of the hub itself."""
 
 from __future__ import annotations
 
 import os
 import pwd
 import sys
+from functools import lru_cache
 
 from django.conf import settings
 
-from memoryhub.domain.files.mounts.intakes import PROGRAM, hub_pages
 from memoryhub.errors import Forbidden, Invalid
 from memoryhub.models import Actor, Membership, Mount, Space
 from memoryhub.stores.known_names import SECRET_FOLDERS, VERSION_CONTROL, is_hidden_memory, plain, words
+
+PROGRAM = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
 
 # Nothing at or below these is anybody's memory.
 SYSTEM_FOLDERS = (
@@ -167,3 +169,25 @@ def allowed_roots(actor: Actor) -> list[str]:
 def is_inside(path: str, folder: str) -> bool:
     """Whether a real path is this folder or lies below it."""
     return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+# ---- the directories of the hub itself
+
+
+def hub_pages() -> list[str]:
+    """The directories of the hub's templates and static files, where they lie beside the program."""
+    outside = os.path.dirname(PROGRAM)
+    has_pages = os.path.exists(os.path.join(outside, "manage.py"))
+    return [os.path.join(outside, name) for name in ("templates", "static")] if has_pages else []
+
+
+def hub_folders() -> list[str]:
+    """The directories of the hub's program, pages, environment and data."""
+    return [os.path.realpath(path) for path in (PROGRAM, *hub_pages(), sys.prefix, settings.DATA_DIR)]
+
+
+@lru_cache(maxsize=256)
+def own_folders(directory: str, data_dir: str) -> tuple[str, ...]:
+    """The hub's own folders that lie inside a directory, relative to it."""
+    root = directory.rstrip("/") + "/"
+    return tuple(folder.removeprefix(root) for folder in hub_folders() if folder.startswith(root))

@@ -11,8 +11,14 @@ import os
 import stat
 
 from memoryhub.domain.files.mounts.directories import is_inside
-from memoryhub.domain.files.mounts.intakes import left_out_error
-from memoryhub.domain.files.mounts.resolve import Place, find_mount, mounts_of_space, place_in_mount, resolve_path
+from memoryhub.domain.files.mounts.resolve import (
+    Place,
+    find_mount,
+    left_out_error,
+    mounts_of_space,
+    place_in_mount,
+    resolve_path,
+)
 from memoryhub.errors import Invalid
 from memoryhub.models import Agent, Mount, Policy, PolicyRule, Space
 from memoryhub.stores import FilesystemStore, paths, programs

@@ -1,4 +1,4 @@
-"""Mounts: which store a virtual path belongs to, and which policy agents' writes get there."""
+"""Mounts: which store a virtual path belongs to, whether its directory takes the path in, and which policy agents' writes get there."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from django.conf import settings
+
 from memoryhub.db import statements
-from memoryhub.domain.files.mounts.intakes import intake_of, left_out_error
+from memoryhub.domain import nodes
+from memoryhub.domain.files.mounts.directories import own_folders
 from memoryhub.domain.files.mounts.ownership import is_mine
 from memoryhub.domain.files.mounts.rules import rule_applies
 from memoryhub.errors import HubError, Invalid, NotFound
@@ -18,7 +21,7 @@ from memoryhub.models import Agent, File, Mount, Policy, PolicyRule, Space
 from memoryhub.stores import ElsewhereStore, FilesystemStore, Store, open_store, paths
 from memoryhub.stores.disk import Stat
 from memoryhub.stores.selection import FULL, LeftOut, why_entry_out
-from memoryhub.stores.survey import Intake
+from memoryhub.stores.survey import Intake, Survey, intake, survey
 
 
 @dataclass(frozen=True)
@@ -185,3 +188,44 @@ def get_mount(space: Space, pk: int) -> Mount:
     if mount is None:
         raise NotFound("There is no such mount in this space.")
     return mount
+
+
+# ---- what the directory of a mount takes in
+
+# In place of a directory of another node: names alone decide there, as far as this node can tell.
+NOWHERE = "/dev/null/elsewhere"
+
+
+def intake_of(mount: Mount) -> Intake | None:
+    """What the directory of a mount takes in; None for other stores."""
+    if mount.store != Mount.Store.FILESYSTEM:
+        return None
+    return intake_at(mount.directory if nodes.is_here(mount.node) else NOWHERE, mount.selection)
+
+
+def intake_at(directory: str, selection: str) -> Intake:
+    """What a directory takes in by a selection in one text."""
+    return intake(directory, selection, own_folders(directory, str(settings.DATA_DIR)))
+
+
+def is_left_out(directory: str, selection: str, relative: str, node: str = "") -> bool:
+    """Whether a directory of a node leaves out a path inside of it, by its name or a `.gitignore` file."""
+    return intake_at(directory if nodes.is_here(node) else NOWHERE, selection).why_out(relative) is not None
+
+
+def survey_mount(mount: Mount) -> Survey | None:
+    """How many files a mount of a directory takes in, and what it leaves out and why; None for other stores,
+    and for a directory of another node."""
+    taking = intake_of(mount)
+    if taking is None or taking.root == NOWHERE:
+        return None
+    taking.ignored.forget()
+    return survey(taking)
+
+
+def left_out_error(path: str, why: LeftOut) -> Invalid:
+    """The refusal to write to a path that its mount leaves out."""
+    return Invalid(
+        f"“{path}” is left out of its mount ({why.why}). Write elsewhere, or ask an owner of the space to change what the mount "
+        "takes in.", code="left_out", path=path, why=why.why,
+    )  # fmt: skip
