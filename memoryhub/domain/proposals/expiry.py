@@ -39,12 +39,6 @@ SELECT EXISTS (SELECT FROM memoryhub_proposal WHERE space_id = %s AND state IN (
 EXPIRE_ONE, EXPIRE_ALL = EXPIRE.format(which="number = %s"), EXPIRE.format(which="true")
 
 
-def ends_soon(proposal: Proposal) -> bool:
-    """Whether so little of its time is left that its space wants people to be warned."""
-    warn = timedelta(days=spaces.get_setting(proposal.space, "warn_days"))
-    return proposal.state in OPEN and proposal.expires_at is not None and proposal.expires_at - warn <= timezone.now()
-
-
 def expire_late(space: Space, now: datetime | None = None) -> int:
     """Expires what is past its date in this space and says how many: every list of what waits begins here."""
     return len(_expire(space, EXPIRE_ALL, now)) if statements.row(ANY_LATE, [space.pk, now])[0] else 0

@@ -11,9 +11,9 @@ from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from memoryhub.dialects import tokens_of_bytes
-from memoryhub.domain.proposals.expiry import ends_soon, expire_late
+from memoryhub.domain.proposals.expiry import expire_late
 from memoryhub.domain.proposals.results import Result, results_of
-from memoryhub.domain.proposals.state import OPEN
+from memoryhub.domain.proposals.state import OPEN, ends_soon
 from memoryhub.models import Proposal, Space
 from memoryhub.text import diff
 from memoryhub.text.lines import text_of

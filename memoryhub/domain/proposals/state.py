@@ -97,6 +97,12 @@ def is_late(proposal: Proposal, now: datetime | None = None) -> bool:
     return ends is not None and ends <= (now or timezone.now())
 
 
+def ends_soon(proposal: Proposal) -> bool:
+    """Whether so little of its time is left that its space wants people to be warned."""
+    warn = timedelta(days=spaces.get_setting(proposal.space, "warn_days"))
+    return proposal.state in OPEN and proposal.expires_at is not None and proposal.expires_at - warn <= timezone.now()
+
+
 def deadline(space: Space) -> datetime:
     """When a proposal that begins to wait now expires."""
     return timezone.now() + timedelta(days=spaces.get_setting(space, "proposal_days"))
