@@ -85,7 +85,7 @@ def test_an_edit_becomes_a_proposal(agent):
     agent("GET", "me")  # addresses are read once
     walked = modules_run(lambda: edit(agent), without=DETECTORS)
     assert Proposal.objects.count() == 1
-    assert len(walked) <= 40, sorted(walked)
+    assert len(walked) <= 38, sorted(walked)
 
 
 def test_the_review_page(space, agent, reviewer):
@@ -103,7 +103,7 @@ def test_an_approval(space, agent, reviewer):
     seen = proposals.review(proposals.get(space, 1)).found.sha256
     walked = modules_run(lambda: proposals.approve(space, reviewer, 1, seen=seen), without=DETECTORS)
     assert Proposal.objects.get().state == "approved"
-    assert len(walked) <= 35, sorted(walked)
+    assert len(walked) <= 30, sorted(walked)
 
 
 def test_a_log(agent):
