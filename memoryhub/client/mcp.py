@@ -49,7 +49,7 @@ class HubServer(MCPServer):
             "memoryhub", title="memoryhub", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
         )
         self.hub = hub
-        for add in (add_reading, add_writing, add_resources_and_prompt):
+        for add in (add_reading, add_writing, add_memory, add_resources_and_prompt):
             add(self, hub)
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
@@ -146,6 +146,8 @@ def add_writing(server: MCPServer, hub: AsyncMemoryHub) -> None:
         call = hub.move(source, to, reason=reason, tool_call_id=tool_call.get())
         return outcome_text(await or_tool_error(call), f"Moved {source} to {to}.")
 
+
+def add_memory(server: MCPServer, hub: AsyncMemoryHub) -> None:
     @server.tool(title="Ask for long-term memory", annotations=ADDS, structured_output=False)
     async def memory_promote(
         content: str | None = None, reason: str = "", quarantine_id: int | None = None, scope: str | None = None

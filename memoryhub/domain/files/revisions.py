@@ -84,6 +84,10 @@ def approval_of(revision: Revision) -> Approval | None:
     return Approval(approver, reviewer, mine.get("lines", []))
 
 
+# What becomes of a revision later, and that it was made just now.
+NEW_REVISION = {
+    "is_new": True, "git_author": "", "git_commit": "", "erased_at": None, "erased_by": "", "erasure": None,
+}  # fmt: skip
 NOT_APPROVED = {"approver_kind": "", "approver_id": None, "approver_name": "", "reviewer_lines": None}
 
 
@@ -114,22 +118,15 @@ def record_revision(
     """
     before = newest_text(file) if before is None else before
     added, removed = _line_counts(before, content)
-    now = timezone.now()
     written = {  # in the order of _ADD
         "space_id": space.pk, "file_id": file.pk, "number": file.revision + 1, "kind": kind, "path": file.path,
         "content": content, "size": len(content), "sha256": sha_of(content), "is_deleted": is_deleted, "added": added,
         "removed": removed, "reason": reason[:1000], "proposal": proposal, "restored_from": restored_from,
-        "moved_from": moved_from, "created_at": now, "based_on": based_on, "merged_with": merged_with, **actor.as_fields(),
+        "moved_from": moved_from, "created_at": timezone.now(), "based_on": based_on, "merged_with": merged_with, **actor.as_fields(),
         **(approval.as_fields() if approval else NOT_APPROVED),
     }  # fmt: skip
-    revision = statements.instance(Revision, written.items(), space=space, file=file)
-    revision.is_new, revision.git_author, revision.git_commit = True, "", ""
-    revision.erased_at, revision.erased_by, revision.erasure = None, "", None
-    file.revision, file.size, file.is_deleted = revision.number, revision.size, is_deleted
-    file.sha256 = NO_SHA if is_deleted else revision.sha256
-    file.author_kind, file.author_name = actor.kind, actor.name
-    file.modified_at = file.used_at = now
-    file.written_revision = revision.number if in_place else file.written_revision
+    revision = statements.instance(Revision, (written | NEW_REVISION).items(), space=space, file=file)
+    _show_newest(file, revision, in_place=in_place)
     changes = (
         statements.Change(_INSERT_REVISION, _as_values(written)),
         _file_update(file),
@@ -138,6 +135,15 @@ def record_revision(
     )
     (revision.pk,) = statements.together(*changes)
     return revision
+
+
+def _show_newest(file: File, revision: Revision, *, in_place: bool) -> None:
+    """Gives the row of a file what it shows of its newest revision; `_file_update` stores it."""
+    file.revision, file.size, file.is_deleted = revision.number, revision.size, revision.is_deleted
+    file.sha256 = NO_SHA if revision.is_deleted else revision.sha256
+    file.author_kind, file.author_name = revision.actor_kind, revision.actor_name
+    file.modified_at = file.used_at = revision.created_at
+    file.written_revision = revision.number if in_place else file.written_revision
 
 
 _INSERT_REVISION = f"""

@@ -257,26 +257,13 @@ def _apply(
         common["place"] = place
     match request.kind:
         case "write":
+            content, must_be_new = request.content or b"", request.must_be_new
             revision = write(
-                space,
-                actor,
-                request.path,
-                request.content or b"",
-                if_match=request.if_match,
-                must_be_new=request.must_be_new,
-                **common,
+                space, actor, request.path, content, if_match=request.if_match, must_be_new=must_be_new, **common
             )
         case "edit":
-            revision = edit(
-                space,
-                actor,
-                request.path,
-                request.old,
-                request.new,
-                request.replace_all,
-                if_match=request.if_match,
-                **common,
-            )
+            what = (request.old, request.new, request.replace_all)
+            revision = edit(space, actor, request.path, *what, if_match=request.if_match, **common)
         case "insert":
             revision = insert(space, actor, request.path, request.line, request.text, **common)
         case "delete":
@@ -285,11 +272,8 @@ def _apply(
             revision = move(space, actor, request.path, request.to, if_match=request.if_match, **common)
         case _:
             raise Invalid(f"There is no change of kind {request.kind!r}.", code="invalid")
-    return Applied(
-        revision,
-        revision.is_new and revision.kind == "create",
-        _occurrences(revision, request) if request.kind == "edit" else None,
-    )
+    occurrences = _occurrences(revision, request) if request.kind == "edit" else None
+    return Applied(revision, revision.is_new and revision.kind == "create", occurrences)
 
 
 def _occurrences(revision: Revision, request: ChangeRequest) -> int:

@@ -108,20 +108,11 @@ def current_inputs(
         statements.as_array(place.thread or "" for place in places),
     )
     other_template = values["template_asked"]
+    warned = (framework_templates.template_warning(other_template),) if other_template else ()
     return PromptInputs(
-        ingredients,
-        disk,
-        per_thread,
-        values["mark"],
-        (framework_templates.template_warning(other_template),) if other_template else (),
-        ids,
-        places,
-        asked,
-        texts,
-        heads,
-        revision,
+        ingredients, disk, per_thread, values["mark"], warned, ids, places, asked, texts, heads, revision,
         tuple(values["waiting"] or ()),
-    )
+    )  # fmt: skip
 
 
 def rows_in_step(

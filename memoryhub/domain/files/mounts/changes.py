@@ -99,17 +99,13 @@ def change_mount(
     selected = {name: value for name, value in chosen.items() if value != getattr(mount, name)}
     if after == before and not selected and ends == mount.ends_with_run:
         return mount
-    mount.store, mount.policy, mount.directory = after
-    for name, value in selected.items():
-        setattr(mount, name, value)
+    is_elsewhere = (before[0], before[2]) != (after[0], after[2])
     adds = [_END[ends]] if ends != mount.ends_with_run else []
-    mount.problem, mount.is_full, mount.ends_with_run = "", False, ends
-    if after[2] != before[2]:  # this node has just seen that it is there
-        mount.node, mount.next_node = first_node() if after[2] else "", ""
-    if selected or (before[0], before[2]) != (after[0], after[2]):
+    _assign_values(mount, after, selected, ends)
+    if selected or is_elsewhere:
         mount.taken_in_at = None  # what lies there is no change
     mount.save()
-    if (before[0], before[2]) != (after[0], after[2]):
+    if is_elsewhere:
         reset_written(space, mount, was_on_disk=before[0] == Mount.Store.FILESYSTEM)
     spaces.mark_setup(space)
     spaces.send_event("mounts_changed")
@@ -121,6 +117,16 @@ def change_mount(
         space, actor, "mounts.change", "changed the mount", mount.prefix, url="mounts/", adds=", ".join(adds)
     )
     return mount
+
+
+def _assign_values(mount: Mount, after: tuple[str, str, str], selected: dict[str, Any], ends: bool) -> None:
+    """Gives a mount its store, policy and directory, its selection and end; what was found out before is forgotten."""
+    if after[2] != mount.directory:  # this node has just seen that it is there
+        mount.node, mount.next_node = first_node() if after[2] else "", ""
+    mount.store, mount.policy, mount.directory = after
+    for name, value in selected.items():
+        setattr(mount, name, value)
+    mount.problem, mount.is_full, mount.ends_with_run = "", False, ends
 
 
 def _store_and_policy_after(mount: Mount, store: str | None, policy: str | None) -> tuple[str, str]:
