@@ -40,7 +40,8 @@ __all__ = [
 ACCOUNT = "memoryhub"  # the system user that runs the server of a hub run by root
 MEGABYTES_TO_CREATE, MEGABYTES_TO_START = 160, 40
 
-CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")  # holds "max" where there is none
+# Of version 2 and version 1 of control groups; without a limit one holds "max", the other a number above every memory.
+CONTAINER_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 CONFIGURATION = {
     "listen_addresses": "",
     "unix_socket_permissions": "0700",
@@ -228,10 +229,11 @@ def shared_buffers(memory: int) -> str:
 
 def usable_memory() -> int:
     """The bytes of memory of this machine, or of the container where that has a limit."""
-    total = psutil.virtual_memory().total
-    with contextlib.suppress(OSError, ValueError):
-        return min(total, int(CONTAINER_LIMIT.read_text()))
-    return int(total)
+    found = int(psutil.virtual_memory().total)
+    for limit in CONTAINER_LIMITS:
+        with contextlib.suppress(OSError, ValueError):
+            found = min(found, int(limit.read_text()))
+    return found
 
 
 def postmaster_pid(data_dir: Path) -> int | None:

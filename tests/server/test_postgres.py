@@ -180,12 +180,14 @@ def test_what_people_write_is_not_in_the_log(made):
 def test_it_keeps_an_eighth_of_the_memory_within_bounds(tmp_path, monkeypatch):
     found = [postgres.shared_buffers(gigabytes << 30) for gigabytes in (0, 1, 4, 8, 64)]
     assert found == ["128MB", "128MB", "512MB", "1024MB", "1024MB"]
-    limit = tmp_path / "memory.max"
-    monkeypatch.setattr(postgres, "CONTAINER_LIMIT", limit)
+    limits = (tmp_path / "memory.max", tmp_path / "memory.limit_in_bytes")
+    monkeypatch.setattr(postgres, "CONTAINER_LIMITS", limits)
     whole = postgres.usable_memory()
-    for told, memory in (("max\n", whole), (f"{1 << 20}\n", 1 << 20), (f"{1 << 60}\n", whole)):
-        limit.write_text(told)
-        assert postgres.usable_memory() == memory
+    for limit in limits:  # version 2 of control groups, version 1
+        for told, memory in (("max\n", whole), (f"{1 << 20}\n", 1 << 20), (f"{0x7FFFFFFFFFFFF000}\n", whole)):
+            limit.write_text(told)
+            assert postgres.usable_memory() == memory
+        limit.unlink()
 
 
 def test_it_listens_on_no_network_address(made):
