@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import socket
 import sys
+from collections.abc import Callable
 
 from memoryhub.client import AsyncMemoryHub
-
-try:
-    from memoryhub.client.mcp import serve
-except ImportError:  # the client alone does without the extra `mcp`
-    serve = None  # type: ignore[assignment]
 
 
 def main(arguments: list[str]) -> int:
     """Runs until the client is gone; settings are MEMORYHUB_URL and MEMORYHUB_TOKEN."""
     options = parser().parse_args(arguments)
+    serve = load_server()
     if serve is None:
         return failed("The MCP SDK is not installed here: pip install 'mcp>=2,<3'.")
     try:
@@ -33,6 +31,15 @@ def main(arguments: list[str]) -> int:
     except OSError as problem:
         return failed(f"Port {options.http} of {options.host} cannot be used: {problem.strerror or problem}.")
     return 0
+
+
+def load_server() -> Callable[..., None] | None:
+    """What serves, once the options are understood: the SDK takes half a second to load. None: the client stands alone, without
+    the extra `mcp`."""
+    try:
+        return importlib.import_module("memoryhub.client.mcp").serve  # type: ignore[no-any-return]
+    except ImportError:
+        return None
 
 
 def parser() -> argparse.ArgumentParser:
