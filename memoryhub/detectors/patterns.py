@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, TypeVar
 
-import re2
+from memoryhub.text import engine
 
-from .costs import spend
+from .costs import TooCostly, spend
 
 T = TypeVar("T")
 REACH = 600
@@ -63,14 +63,11 @@ def _decode(data: bytes) -> str:
 
 
 class Linear:
-    """A pattern that RE2 runs. Offsets are those of `str`."""
+    """A pattern that RE2 runs, or what stands in for it (`text/engine.py`). Offsets are those of `str`."""
 
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
-        source = pattern.replace(r"\Z", r"\z")
-        options = re2.Options()
-        options.log_errors = False
-        self._compiled = re2.compile(source.encode(), options)
+        self._compiled = engine.compile_utf8(pattern.replace(r"\Z", r"\z"))
 
     def search(self, text: str, start: int = 0, end: int | None = None) -> Match | None:
         return self._first(self._compiled.search, text, start, end)
@@ -93,7 +90,10 @@ class Linear:
         # The character before is handed over as well: `\b` and `^` ask for it.
         before = text[start - 1 : start] if start else ""
         data = (before + text[start:end]).encode("utf-8", "surrogatepass")
-        found = look(data, len(before.encode("utf-8", "surrogatepass")))
+        try:
+            found = look(data, len(before.encode("utf-8", "surrogatepass")))
+        except TimeoutError:  # never of RE2
+            raise TooCostly from None
         return None if found is None else Match(found, data, start - len(before))
 
 

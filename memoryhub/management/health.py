@@ -22,6 +22,7 @@ from memoryhub.errors import Invalid
 from memoryhub.models import File, Job, Mount, Space, Webhook
 from memoryhub.server.http.watchdog import ended_requests
 from memoryhub.server.migrate import MIN_VECTOR, pending_migrations
+from memoryhub.text import engine
 
 MIN_POSTGRES = 15
 MAX_CLOCK_SECONDS = 30  # of a node against the database
@@ -219,6 +220,12 @@ def refusal_of_address(url: str) -> str:
     return ""
 
 
+def pattern_engine() -> Iterator[Finding]:
+    """What looks for secrets and injections in texts."""
+    bounded = f"regex, {engine.SECONDS} s a search at most, since RE2 has no wheel for this Python"
+    yield Finding("patterns", True, "RE2, in linear time" if engine.IS_LINEAR else bounded)
+
+
 def slow_requests() -> Iterator[Finding]:
     """Requests that were ended with their worker since yesterday."""
     recently = (timezone.now() - timedelta(days=1)).isoformat()
@@ -243,5 +250,6 @@ CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     unwritten_revisions,
     failed_jobs,
     outgoing_addresses,
+    pattern_engine,
     slow_requests,
 )

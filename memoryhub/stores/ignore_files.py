@@ -6,6 +6,7 @@ folder comes back. Only files at or below the root are read.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections import OrderedDict
@@ -16,10 +17,11 @@ from pathspec import GitIgnoreSpec
 
 from memoryhub.stores.known_names import is_project
 from memoryhub.stores.selection import LeftOut, compiled, is_pattern, steps
+from memoryhub.text import engine
 
 NAME = ".gitignore"
 MARKERS = {"pyvenv.cfg": ("Dependencies", "dependencies"), "CACHEDIR.TAG": ("Cache", "cache")}
-MAX_BYTES, MAX_LINES = 256 * 1024, 5000
+MAX_BYTES, MAX_LINES = 256 * 1024, 5000 if engine.IS_LINEAR else 1000  # hyperscan takes 2 ms to compile one
 RECHECK_SECONDS = 1.0
 MAX_FOLDERS = 4096
 
@@ -95,7 +97,7 @@ class IgnoreFiles:
         mark = self._mark(folder)
         if known is None or known.mark != mark:
             lines = self._read(folder) if mark else []
-            known = Folder(compiled(lines) if lines else None, lines, mark, "")
+            known = Folder(self._compiled(lines), lines, mark, "")
         known.marker = self._marker(folder) if folder else ""
         self._look_for_project(folder, known)
         known.checked = now
@@ -105,6 +107,13 @@ class IgnoreFiles:
             while len(self._folders) > MAX_FOLDERS:
                 self._folders.popitem(last=False)
         return known
+
+    @staticmethod
+    def _compiled(lines: list[str]) -> GitIgnoreSpec | None:
+        """The patterns as one; None where they are more than the engine takes."""
+        with contextlib.suppress(Exception):  # each engine has its own error
+            return compiled(lines) if lines else None
+        return None
 
     def is_project(self, folder: str) -> bool:
         """Whether a folder below the root is a project of its own: it has a `.git`, a `package.json` or the like."""

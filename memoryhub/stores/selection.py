@@ -13,7 +13,6 @@ from functools import lru_cache
 from typing import Any
 
 from pathspec import GitIgnoreSpec
-from pathspec.patterns.gitignore import GitIgnorePatternError
 
 from memoryhub.errors import Invalid
 from memoryhub.stores.disk import MAX_BYTES, Stat
@@ -31,8 +30,11 @@ from memoryhub.stores.known_names import (
     plain,
 )
 from memoryhub.stores.programs import reasons
+from memoryhub.text import engine
 from memoryhub.text.path_patterns import matches
 
+BACKEND = "re2" if engine.IS_LINEAR else "hyperscan"  # both take linear time, whatever a pattern says
+MAX_WILDCARDS = 500 if engine.IS_LINEAR else 16  # of a pattern: hyperscan takes long to compile more
 MAX_FILES = 10_000
 MAX_PATTERNS, MAX_PATTERN = 200, 500
 ALL, DOCUMENTS = "all", "documents"
@@ -64,18 +66,20 @@ class Pattern:
 
 
 def compiled(lines: list[str]) -> GitIgnoreSpec:
-    """Patterns as one matcher; each line is one (see `is_pattern`). Linear in time, whatever the patterns say."""
-    return GitIgnoreSpec.from_lines(lines, backend="re2")
+    """Patterns as one matcher; each line is one (see `is_pattern`)."""
+    return GitIgnoreSpec.from_lines(lines, backend=BACKEND)
 
 
 @lru_cache(maxsize=4096)
 def is_pattern(line: str) -> bool:
     """Whether a line of a .gitignore file is a pattern: no comment, not blank, and written as git understands it."""
-    if not line.strip() or line.startswith("#") or len(line) > MAX_PATTERN:
+    if not line.strip() or line.startswith("#") or len(line) > MAX_PATTERN or "\0" in line:
+        return False
+    if sum(map(line.count, "*?[")) > MAX_WILDCARDS:
         return False
     try:
-        GitIgnoreSpec.from_lines([line], backend="re2")
-    except (GitIgnorePatternError, ValueError, re.error):
+        GitIgnoreSpec.from_lines([line], backend=BACKEND)
+    except Exception:  # each engine has its own error
         return False
     return True
 

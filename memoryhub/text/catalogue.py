@@ -21,13 +21,13 @@ DEEPEST = 3  # parts in parts: texts of agents come here too, and “of of of of
 
 
 def engine() -> Any:
-    """What finds patterns: RE2; where the client stands alone, with httpx and without the hub, Python's own."""
+    """What finds patterns, RE2 mostly; where the client stands alone, with httpx and without the hub, Python's own."""
     try:
         # Inside: every command loads this module, and few look for a pattern; the client alone does without.
-        import re2
+        from memoryhub.text import engine
     except ImportError:
         return re
-    return re2
+    return engine
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,12 @@ class Pattern:
 
     def values_in(self, text: str) -> dict[str, str] | None:
         # Most sentences are ruled out by their longest piece; only few have their expression ever made.
-        found = self.expression.fullmatch(text) if self.longest in text else None
+        if self.longest not in text:
+            return None
+        try:
+            found = self.expression.fullmatch(text)
+        except TimeoutError:  # never of RE2
+            return None
         return found.groupdict() if found else None
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from functools import cache
 
-import re2
 from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
 from pygments.token import Token, _TokenType
 from pygments.util import ClassNotFound
+
+from memoryhub.text import engine
 
 # Lexers that are quick on any text. A language that is not here is shown without colours.
 LANGUAGES = frozenset(
@@ -30,8 +32,8 @@ ENDINGS = {
 }
 MARKDOWN = "md"
 FENCES = ("```", "~~~")
-LIST_MARKER = re2.compile(r"\s*(?:[-*+]|\d{1,9}[.)])(?:\s|$)|\s*>")
-INLINE = re2.compile(
+LIST_MARKER = engine.compile(r"\s*(?:[-*+]|\d{1,9}[.)])(?:\s|$)|\s*>")
+INLINE = engine.compile(
     r"(?P<code>`[^`]+`)|(?P<strong>\*\*[^*]+\*\*)|(?P<link>\[[^\]]*\]\([^)]*\))|(?P<comment><!--.*?-->)"
 )
 INLINE_CLASSES = {"code": "hl-s", "strong": "hl-k", "link": "hl-f", "comment": "hl-c"}
@@ -52,7 +54,9 @@ def pieces(code: str, language: str) -> list[tuple[str, str]]:
     """The code in pieces, each with its class or none; one piece without a class where it is not coloured."""
     plain = [(code, "")]
     if language.lower() == MARKDOWN:
-        return _markdown(code) if len(code) <= MAX_CODE else plain
+        with contextlib.suppress(TimeoutError):  # never of RE2
+            return _markdown(code) if len(code) <= MAX_CODE else plain
+        return plain
     if (
         language.lower() not in LANGUAGES
         or len(code) > MAX_CODE

@@ -13,9 +13,10 @@ import unicodedata
 from base64 import b64encode, urlsafe_b64encode
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 from urllib.parse import quote, quote_plus
 
-import re2
+from memoryhub.text import engine
 
 MARK = "[erased]"
 MIN_TEXT, MIN_NAME, MIN_LINE, MIN_SENTENCE = 6, 8, 12, 20  # characters: shorter words would be found in texts of others
@@ -26,8 +27,6 @@ MANY = 200  # pieces from which on the stored forms alone are looked for, by an 
 _ELLIPSIS = "…".encode()
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
 _BULLETS = " \t\r-*+#>|"
-_LATIN1 = re2.Options()
-_LATIN1.encoding, _LATIN1.max_mem, _LATIN1.log_errors = re2.Options.Encoding.LATIN1, 1 << 28, False
 Span = tuple[int, int]
 
 
@@ -182,9 +181,9 @@ class Needles:
         return replaced(data, self.spans(data), mark)
 
 
-def _compiled(literals: list[bytes]) -> list[re2._Regexp]:
+def _compiled(literals: list[bytes]) -> list[Any]:
     groups = (literals[at : at + _PER_PATTERN] for at in range(0, len(literals), _PER_PATTERN))
-    return [re2.compile(b"|".join(re2.escape(one) for one in group), _LATIN1) for group in groups]
+    return [engine.any_of(group) for group in groups]
 
 
 Index = dict[bytes, list[tuple[int, set[bytes]]]]

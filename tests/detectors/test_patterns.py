@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import re2
 
 import memoryhub
 from memoryhub import detectors
 from memoryhub.detectors import patterns, secrets
+from memoryhub.detectors.costs import TooCostly
+from memoryhub.text import engine
 from tests.detectors import findings_of
 from tests.detectors.attacks import attacks
 
@@ -62,12 +64,14 @@ def test_a_pattern_without_a_bound_takes_its_time_once() -> None:
 def test_a_linear_pattern_takes_its_time_once() -> None:
     for one in of_kind(patterns.Linear):
         for text in attacks(one.pattern, LONG):
-            assert seconds(one.search, text) < LIMIT, (one.pattern, text[:80])
+            with contextlib.nullcontext() if engine.IS_LINEAR else contextlib.suppress(TooCostly):
+                assert seconds(one.search, text) < LIMIT, (one.pattern, text[:80])
 
 
+@pytest.mark.skipif(not engine.IS_LINEAR, reason="what stands in for RE2 takes more; patterns are written for RE2")
 def test_what_re2_cannot_take_is_refused_when_it_is_compiled() -> None:
     for pattern in (r"a(?=b)", r"(?<!a)b", r"(a)\1", r"(?>a)b"):
-        with pytest.raises(re2.error):
+        with pytest.raises(engine.error):
             patterns.Linear(pattern)
 
 

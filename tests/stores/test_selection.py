@@ -11,7 +11,7 @@ import pytest
 
 from memoryhub.errors import Invalid
 from memoryhub.stores.ignore_files import IgnoreFiles
-from memoryhub.stores.selection import ALL, DOCUMENTS, MAX_FILES, Selection, checked_patterns, selection
+from memoryhub.stores.selection import ALL, DOCUMENTS, MAX_FILES, Selection, checked_patterns, is_pattern, selection
 from memoryhub.stores.survey import Intake, kind_of, survey
 
 
@@ -159,6 +159,12 @@ def test_hostile_gitignore_files_take_no_time(tmp_path):
     start = time.perf_counter()
     assert IgnoreFiles(str(tmp_path)).why_out("a" * 250 + "/" + "a" * 250) is None
     assert time.perf_counter() - start < 2
+
+
+def test_a_gitignore_file_that_the_engine_cannot_take_leaves_nothing_out(tmp_path):
+    (tmp_path / ".gitignore").write_text("".join(f"{'*a' * 100}{number}\n" for number in range(600)) + "[[:alpha:]]x\n")
+    assert IgnoreFiles(str(tmp_path)).why_out("plain.md") is None
+    assert not is_pattern("[[:alpha:]]x") and not is_pattern("a\0b")
 
 
 @pytest.mark.parametrize("kind", ["link", "pipe", "folder", "binary"])

@@ -11,15 +11,14 @@ from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import re2
-
 from memoryhub.errors import Invalid, TooLarge
+from memoryhub.text import engine
 
 INDEX, SECTIONS, LINES, BLOCKS = "index", "sections", "lines", "blocks"
 SEPARATOR = "\n§\n"
 BULLET = re.compile(r"[-*+] ")
-# Of RE2: a line of a million brackets takes `re` hours.
-TARGET = re2.compile(r"\[([^\]\n]*)\]\(([^)\s]+)\)")
+# Not of `re`, which a line of a million brackets keeps busy for hours.
+TARGET = engine.compile(r"\[([^\]\n]*)\]\(([^)\s]+)\)")
 
 
 @dataclass(frozen=True)
