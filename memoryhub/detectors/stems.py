@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ _ROW = plain(r"[^\n]{0,800}(?:\n+|[^\s]{0,100}\s?)|[^\n]+")
 # A stem is the first four letters of a word: what `ignore`, `ignores` and `ignoring` share. Those that rules name are numbered, and
 # a table of all possible stems holds the numbers, so that one pass over a text serves all rules.
 Group = frozenset[int]
+_FEW_WORDS, _FEW_ROWS = 1_500, 200  # up to which a loop is quicker than NumPy
 _MAX_BITS = 1 << 23  # rows of all rules that are looked at together
 _NUMBERS: dict[str, int] = {}
 _LETTERS = np.zeros(256, np.int32)
@@ -76,6 +78,19 @@ def _flat(lists: Sequence[Sequence[int]]) -> tuple[Any, Any]:
     return np.array([one for items in lists for one in items], np.intp), starts
 
 
+def _by_stem(stems: Any, begins: Any) -> dict[int, list[int]]:
+    """Where each stem stands, in order."""
+    found: dict[int, list[int]] = {}
+    if len(stems) <= _FEW_WORDS:
+        for stem, at in zip(stems.tolist(), begins.tolist(), strict=True):
+            found.setdefault(stem, []).append(at)
+        return found
+    order = np.argsort(stems, kind="stable")
+    there, firsts = np.unique(stems[order], return_index=True)
+    parts = np.split(begins[order], firsts[1:])
+    return dict(zip(there.tolist(), (part.tolist() for part in parts), strict=True))
+
+
 class Rows:
     """A lower-case text as rows (lines, long ones cut at a space), and where in it the stems stand that rules name."""
 
@@ -94,9 +109,7 @@ class Rows:
         rows = np.searchsorted(np.array(self.starts), begins, "right") - 1
         self._marks = np.zeros((len(_NUMBERS) + 1, len(self.starts) // 8 + 1), np.uint8)
         np.bitwise_or.at(self._marks, (stems, rows >> 3), (1 << (rows & 7)).astype(np.uint8))
-        order = np.argsort(stems, kind="stable")
-        there, firsts = np.unique(stems[order], return_index=True)
-        self._places = dict(zip(there.tolist(), np.split(begins[order], firsts[1:]), strict=False))
+        self._places = _by_stem(stems, begins)
         self.stems = frozenset(self._places)
         self._begins: dict[Group, list[int]] = {}
         self._where: dict[Group, int] = {}
@@ -110,8 +123,8 @@ class Rows:
         """Where in a stretch a word of the group begins, in order; many rules ask for the same group."""
         begins = self._begins.get(group)
         if begins is None:
-            there = [self._places[stem] for stem in group & self.stems]
-            begins = self._begins[group] = np.sort(np.concatenate(there)).tolist() if there else []
+            begins = sorted(chain.from_iterable(self._places[stem] for stem in group & self.stems))
+            self._begins[group] = begins
         return begins[bisect_left(begins, start) : bisect_left(begins, end)]
 
     def near_all(self, asked: Together) -> Iterator[tuple[int, list[tuple[int, int]]]]:
@@ -121,6 +134,11 @@ class Rows:
         above[:, :-1] |= here[:, 1:] << 7
         common = np.bitwise_and.reduceat((here | above)[asked.groups], asked.group_starts)
         found = np.flatnonzero(common.any(axis=1))
+        if len(self.starts) <= _FEW_ROWS:
+            for place in found.tolist():
+                rows = _bits(int.from_bytes(common[place].tobytes(), "little"))
+                yield asked.rules[place], list(self._merged(rows))
+            return
         at_once = max(1, _MAX_BITS // (8 * common.shape[1]))
         for first in range(0, len(found), at_once):
             some = found[first : first + at_once]
