@@ -57,7 +57,7 @@ def current_prompt(request: HttpRequest, asked: PromptRequest, agent_slug: str) 
     found = prompt_of_agent(caller, asked, agent_slug) if caller.agent else prompt_for_person(caller, asked, agent_slug)
     answer = prompt_response(request, caller, found, looks_back=asked.at is not None)
     if settings.STALE_PROMPT_SECONDS and caller.agent:
-        prompts.keep_for_later(bearer_token(request.META), agent_slug, asked, found)
+        prompts.note_served(bearer_token(request.META), agent_slug, asked, found)
     return answer
 
 

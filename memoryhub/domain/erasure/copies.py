@@ -16,7 +16,7 @@ from typing import Any
 
 from django.db import DataError, IntegrityError, connection, transaction
 
-from memoryhub.db.kept_rows import unlocked
+from memoryhub.db.append_only import unlocked
 from memoryhub.domain.erasure.places import (
     ARRAY,
     BYTES,

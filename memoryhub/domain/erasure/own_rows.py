@@ -10,7 +10,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.utils import timezone
 
-from memoryhub.db.kept_rows import unlocked
+from memoryhub.db.append_only import unlocked
 from memoryhub.domain import longterm, spaces
 from memoryhub.domain.erasure.words import Words
 from memoryhub.models import (

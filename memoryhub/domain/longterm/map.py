@@ -14,7 +14,7 @@ from memoryhub.domain import retrieval
 from memoryhub.domain.longterm import entries, projection
 from memoryhub.embedders import Embedder, EmbedderUnavailable
 from memoryhub.models import Space
-from memoryhub.text import telling
+from memoryhub.text import key_phrases
 
 MAX_ENTRIES = 800
 WIDTH, HEIGHT = 560, 384
@@ -188,7 +188,7 @@ def _survey(space_id: int, embedded_by: str, same_from: float) -> Survey:
     together = np.stack([vectors[pk] for pk in found])
     lengths = np.linalg.norm(together, axis=1, keepdims=True)
     together /= np.where(lengths > 0, lengths, 1)
-    phrases = [telling.phrases(one.content) for one in found.values()]
+    phrases = [key_phrases.phrases(one.content) for one in found.values()]
     picture = projection.picture(together)
     return Survey(
         list(found.values()), picture.places(together), projection.groups(together, same_from), phrases, picture

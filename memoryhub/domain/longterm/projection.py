@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from memoryhub.text import telling
+from memoryhub.text import key_phrases
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def regions(places: np.ndarray, phrases: Sequence[Mapping[str, str]], most: int 
         members = np.flatnonzero(member_of == number)
         name = ""
         if len(members) > 2:
-            name = telling.most_telling([phrases[int(at)] for at in members], everywhere, len(phrases))
+            name = key_phrases.key_phrase([phrases[int(at)] for at in members], everywhere, len(phrases))
         if name and name not in {one.name for one in found}:
             mine = places[members]
             middle, low, high = float(np.median(mine[:, 0])), float(mine[:, 1].min()), float(mine[:, 1].max())

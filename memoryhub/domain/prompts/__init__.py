@@ -57,7 +57,7 @@ from memoryhub.domain.prompts.framework_templates import (
     templates_for,
 )
 from memoryhub.domain.prompts.requests import NO_LIMITS, AskedLimits, LastCall, PromptRequest, dialect_of, parse_time
-from memoryhub.domain.prompts.serve import keep_for_later, prompt_for, stale_prompt, working_column
+from memoryhub.domain.prompts.serve import note_served, prompt_for, stale_prompt, working_column
 from memoryhub.domain.prompts.sources import (
     Configuration,
     add_source,
@@ -130,12 +130,12 @@ __all__ = [
     "import_installed_template",
     "import_template_wheel",
     "is_source",
-    "keep_for_later",
     "last_calls",
     "line_origin",
     "listed_sources",
     "moments_of",
     "names_of_agents",
+    "note_served",
     "parse_time",
     "pending_numbers",
     "prompt_for",

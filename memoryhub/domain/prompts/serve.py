@@ -84,7 +84,7 @@ def prompt_for(caller: Caller, asked: PromptRequest) -> Prompt:
     if prompt is None or not all(file.is_unchanged() for file in prompt.disk):
         prompt = replica.read(lambda: assembled(caller, asked, dialect or dialect_for(agent, asked)))
         if prompt.lasts:
-            keep(prompt_cache, key, asked.thread, prompt, working_ids)
+            put_in_cache(prompt_cache, key, asked.thread, prompt, working_ids)
     mark = (caller.incarnation, caller.space.setup_mark)
     try:
         deliveries.record_delivery(caller.space.pk, agent.pk, asked.thread, prompt, asked, mark)
@@ -105,7 +105,7 @@ def without_useless_query(asked: PromptRequest, dialect: Dialect) -> PromptReque
     return asked if dialects.families()[dialect.family].retrieves else replace(asked, query="", limits=NO_LIMITS)
 
 
-def keep(cache: Cache[Made], key: tuple[Any, ...], thread: str, made: Made, working_ids: str | None) -> None:
+def put_in_cache(cache: Cache[Made], key: tuple[Any, ...], thread: str, made: Made, working_ids: str | None) -> None:
     """Caches what was made; most prompts show nothing of one thread, so one copy serves all threads."""
     # What was read after the caller may be newer than the key says. A revision never comes back, so that is no harm; the
     # ids of working memory can, when an entry comes and goes again.
@@ -149,29 +149,29 @@ def inputs_for(caller: Caller, asked: PromptRequest, dialect: Dialect) -> Prompt
             space.pk, agent.pk, agent.slug, dialect, thread=asked.thread, lately=limits if retrieves else None,
             views_within=limits if space.has_views else None, revision=space.revision,
         )  # fmt: skip
-    keep(inputs_cache, key, asked.thread, found, working_ids)
+    put_in_cache(inputs_cache, key, asked.thread, found, working_ids)
     return found
 
 
 # ---- while the database is away; off unless `MEMORYHUB_STALE_PROMPT_SECONDS` says for how long
 
 
-class Handed(NamedTuple):
+class ServedPrompt(NamedTuple):
     """A prompt, and when it was current (`time.monotonic`)."""
 
     prompt: Prompt
     at: float
 
 
-handed_out: Cache[Handed] = Cache(
+served_prompts: Cache[ServedPrompt] = Cache(
     "prompts while the database is away", key="token, agent, call", max_bytes=32 << 20, size_of=lambda one: one.prompt.bytes + 1,
     invalidated_by="`MEMORYHUB_STALE_PROMPT_SECONDS`", saves="answers while nothing can be asked; only with that setting",
 )  # fmt: skip
 
 
-def keep_for_later(secret: str, agent_slug: str, asked: PromptRequest, prompt: Prompt) -> None:
+def note_served(secret: str, agent_slug: str, asked: PromptRequest, prompt: Prompt) -> None:
     """Keeps a prompt that was made or confirmed just now."""
-    handed_out.put((digest_of(secret), agent_slug, asked), Handed(prompt, time.monotonic()))
+    served_prompts.put((digest_of(secret), agent_slug, asked), ServedPrompt(prompt, time.monotonic()))
 
 
 def stale_prompt(secret: str, agent_slug: str, asked: PromptRequest) -> tuple[Prompt, float] | None:
@@ -179,6 +179,6 @@ def stale_prompt(secret: str, agent_slug: str, asked: PromptRequest) -> tuple[Pr
 
     A token that was revoked since gets it too: nobody can look that up then.
     """
-    found = handed_out.get((digest_of(secret), agent_slug, asked)) if settings.STALE_PROMPT_SECONDS else None
+    found = served_prompts.get((digest_of(secret), agent_slug, asked)) if settings.STALE_PROMPT_SECONDS else None
     age = time.monotonic() - found.at if found else 0.0
     return (found.prompt, age) if found and age <= settings.STALE_PROMPT_SECONDS else None

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.utils.text import slugify
 
 from memoryhub.db import statements
-from memoryhub.db.kept_rows import unlocked
+from memoryhub.db.append_only import unlocked
 from memoryhub.domain import activity
 from memoryhub.domain.accounts import require
 from memoryhub.domain.spaces import marks

@@ -19,7 +19,7 @@ from memoryhub.models import Agent, Delivery, Space
 from memoryhub.stores import paths
 
 DAYS = 30
-MOST = 40  # of each kind
+MAX_OF_A_KIND = 40  # of each kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +37,18 @@ class Moment:
 def moments_of(space: Space, agent: Agent, sources: Iterable[str], days: int = DAYS) -> list[Moment]:
     """The moments of the last days that matter to a prompt with these sources, newest first."""
     since = timezone.now() - timedelta(days=days)
-    got = Delivery.objects.within(space).filter(agent_id=agent.pk, last_at__gte=since).order_by("-last_at")[:MOST]
+    got = (
+        Delivery.objects.within(space)
+        .filter(agent_id=agent.pk, last_at__gte=since)
+        .order_by("-last_at")[:MAX_OF_A_KIND]
+    )
     delivered = [Moment(one.first_at, "delivery", one.thread_id) for one in got if one.first_at >= since]
     between = {"created_at__gt": since}
     touched = {paths.of_source(path) for path in sources} | {files.GUIDELINES_PATH}
     causes = [
-        *revision_causes(space, touched, between)[:MOST],
-        *settings_causes(agent, between)[:MOST],
-        *source_list_causes(space, agent, between)[:MOST],
+        *revision_causes(space, touched, between)[:MAX_OF_A_KIND],
+        *settings_causes(agent, between)[:MAX_OF_A_KIND],
+        *source_list_causes(space, agent, between)[:MAX_OF_A_KIND],
     ]
     found = delivered + [_moment(one) for one in causes]
     return sorted(found, key=lambda one: one.at, reverse=True)

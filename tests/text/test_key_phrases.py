@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from memoryhub.text import telling
+from memoryhub.text import key_phrases
 
 TEXTS = [
     "The refund window is 14 days from delivery.",
@@ -27,9 +27,9 @@ CHINESE = [
 
 
 def name_of(texts, members):
-    found = [telling.phrases(text) for text in texts]
+    found = [key_phrases.phrases(text) for text in texts]
     everywhere = Counter(key for one in found for key in one)
-    return telling.most_telling([found[at] for at in members], everywhere, len(texts))
+    return key_phrases.key_phrase([found[at] for at in members], everywhere, len(texts))
 
 
 def test_a_group_has_the_phrase_that_its_texts_share():
@@ -53,4 +53,4 @@ def test_a_group_that_shares_nothing_has_no_name():
 
 
 def test_long_texts_of_one_run_are_no_burden():
-    assert telling.phrases("字" * 300 + " " + "a" * 5000) is not None
+    assert key_phrases.phrases("字" * 300 + " " + "a" * 5000) is not None

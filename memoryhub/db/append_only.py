@@ -1,4 +1,4 @@
-"""Rows that triggers keep as they are, and the door for erasures."""
+"""Append-only rows, which triggers keep as they are, and the exception for erasures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a group of texts is about, in words that stand in them: the most telling phrase beside all other texts (pure)."""
+"""What a group of texts is about, in words that stand in them: the key phrase, which most of them have and few others (pure)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _phrases_of_han(clause: str) -> Iterator[str]:
                     yield run[start:end]
 
 
-def most_telling(mine: Sequence[Mapping[str, str]], everywhere: Counter[str], size: int) -> str:
+def key_phrase(mine: Sequence[Mapping[str, str]], everywhere: Counter[str], size: int) -> str:
     """The phrase that most of these texts have and few others, as it stands in the first of them; "" where none says enough."""
     here = Counter(key for one in mine for key in one)
     least = max(2, math.ceil(len(mine) * MIN_SHARE))
