@@ -43,8 +43,11 @@ def plan_of(request: HttpRequest, want: dict[str, Any]) -> Plan:
             text=want["text"],
             keep=want["keep"],
         )
-    place = contexts.place_in_mount(request.space, request.actor, want["mount"], want["dir"])
-    return contexts.plan_one_file(place, move_all=want["all"])
+    return contexts.plan_one_file(place_of(request, want), move_all=want["all"])
+
+
+def place_of(request: HttpRequest, want: dict[str, Any]) -> contexts.Place:
+    return contexts.place_in_mount(request.space, request.actor, want["mount"], want["dir"])
 
 
 @space_page("edit", methods=("GET", "HEAD"))
@@ -64,6 +67,8 @@ def show(
     except NotFound:
         raise
     except HubError as refusal:
+        if not want["path"]:
+            context |= context_pages.frame(request, place_of(request, want))
         return render(
             request,
             "moves/page.html",

@@ -197,6 +197,14 @@ def test_one_file_for_all(laptop, house, there, made):
         assert shared in contexts.read_context(place, agent).context.text, agent
 
 
+def test_a_folder_without_instructions_says_that_there_is_nothing_to_move(laptop, house, as_role):
+    mount = next(one for one in files.mounts_of_space(house.space) if one.prefix == "/hermes/")
+    page = get(as_role("owner"), "moves.page", mount=mount.pk, dir="")
+    assert page.status_code == 200
+    assert "has no AGENTS.md" in text_of(page) and "One AGENTS.md for all agents in" in text_of(page)
+    assert f"contexts/files/?mount={mount.pk}" in page.content.decode(), "back to where one came from"
+
+
 def test_what_only_one_file_says_moves_along_where_asked(laptop, house):
     home, _memory = laptop
     write(home / "shop", {"CLAUDE.md": "- c\n"})

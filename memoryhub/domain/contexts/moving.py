@@ -163,7 +163,7 @@ def plan_one_file(place: Place, *, move_all: bool = False) -> Plan:
     texts = {name: _plain_text(place, name) for name in (MAIN, *(name for name, *_ in IMPORTERS))}
     first = next((name for name, text in texts.items() if text.strip()), "")
     if not first:
-        raise NotFound("This folder has no AGENTS.md, CLAUDE.md or GEMINI.md to begin with.")
+        raise Invalid("This folder has no AGENTS.md, CLAUDE.md or GEMINI.md to begin with.", code="nothing_to_move")
     shared = texts[first]
     changes: dict[str, bytes | None] = {}
     for name, agent, mention in IMPORTERS:
