@@ -3,6 +3,8 @@ from __future__ import annotations
 from django.db import models
 from django.utils import timezone
 
+from memoryhub.stores import paths
+
 from .base import ByActor, Scoped
 
 
@@ -35,6 +37,14 @@ class ActivityLine(ByActor):
             models.Index(fields=["space_id", "path", "-id"], name="activity_path"),
             models.Index(fields=["space_id", "at"], name="activity_at"),
         ]
+
+    @property
+    def address(self) -> str:
+        """`url` as a link has it. A path is stored in it as it is: an erasure finds the words in it."""
+        for at in (f"files/{self.path.lstrip('/')}", f"files{self.path}"):
+            if self.path and self.url.startswith(at):
+                return paths.page_of(self.path, self.url.removeprefix(at).removeprefix("?"))
+        return self.url
 
     @property
     def ending(self) -> str:

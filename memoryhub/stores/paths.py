@@ -7,6 +7,7 @@ A virtual path is `/memories/AGENTS.md`, or a source's own spelling such as `~/.
 from __future__ import annotations
 
 import unicodedata
+from urllib.parse import quote
 
 from memoryhub.errors import Invalid
 from memoryhub.text.unseen import UNSEEN_CHARACTER
@@ -116,6 +117,16 @@ def under(prefix: str, path: str) -> bool:
 def strip(prefix: str, path: str) -> str:
     """The path inside a mount: the prefix goes, the leading slash stays."""
     return "/" + path[len(prefix) :] if path.startswith(prefix) else "/"
+
+
+URL_SAFE = "/~:@!$&'()*+,;="  # what a URL may have in its path as it is
+
+
+def page_of(path: str, query: str = "") -> str:
+    """Where the page of a path is, below the address of its space. Browsers drop `./` from URLs, so such a path goes into the query."""
+    if path.startswith("./"):
+        return f"files/?path={quote(path)}" + (f"&{query}" if query else "")
+    return "files/" + quote(path.lstrip("/"), safe=URL_SAFE) + (f"?{query}" if query else "")
 
 
 def parent(path: str) -> str:

@@ -75,5 +75,5 @@ def _thing_link(context: dict[str, Any], line: Any) -> str:
     # A path, and what an entry says, are no words of the hub.
     thing = escape(line.thing if line.thing == line.path or line.thing.startswith("“") else translated(line.thing))
     if line.url and (line.url != "settings/people/" or context["role"] == "owner"):
-        return f'<a{css} href="/s/{context["space"].slug}/{escape(line.url)}">{thing}</a>'
+        return f'<a{css} href="/s/{context["space"].slug}/{escape(line.address)}">{thing}</a>'
     return f"<span{css}>{thing}</span>" if line.path else thing

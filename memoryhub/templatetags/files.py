@@ -51,11 +51,8 @@ def kind_words(kind: str) -> str:
 
 
 def page_address(slug: str, path: str, query: str = "") -> str:
-    """The URL of a path. Browsers drop `./` from URLs, so such a path goes into the query."""
-    if path.startswith("./"):
-        query = f"path={quote(path)}" + (f"&{query}" if query else "")
-    tail = "" if path.startswith("./") else path.lstrip("/")
-    return reverse("files.page", args=[slug, tail] if tail else [slug]) + (f"?{query}" if query else "")
+    """The URL of a path."""
+    return f"/s/{slug}/{paths.page_of(path, query)}"
 
 
 @register.simple_tag(takes_context=True)

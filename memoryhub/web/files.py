@@ -103,7 +103,8 @@ def show_file(request: HttpRequest, where: str, found: Published | HubError, vie
 def show_missing(request: HttpRequest, where: str, found: Published | HubError) -> HttpResponse:
     """The page of a path without a readable file: a source that does not exist yet, a problem on disk, or a 404."""
     mount = files.mount_at(request.space, where)
-    is_source, held = prompts.is_source(request.space, where), files.held_file(request.space, where)
+    is_source = prompts.is_source(request.space, where) or where in files.PROMPT_FILES.values()
+    held = files.held_file(request.space, where)
     if mount is None and not is_source:
         raise NotFound(_("There is no file at %(path)s, and nothing is mounted there.") % {"path": where})
     context = {

@@ -10,8 +10,8 @@ import pytest
 from django.db import transaction
 from django.test import Client
 
-from memoryhub.domain import accounts, demo, spaces
-from memoryhub.models import HUB, Space
+from memoryhub.domain import accounts, demo, files, prompts, spaces
+from memoryhub.models import HUB, Actor, Space
 from tests import walking
 
 pytestmark = pytest.mark.django_db
@@ -124,6 +124,37 @@ def press(client: Client, target: str, sent: list[tuple[str, str]]) -> int:
         answer = client.post(target, data)
         transaction.set_rollback(True)
     return answer.status_code
+
+
+@pytest.fixture
+def odd(empty) -> Space:
+    """A space whose files have signs in their names that mean something in a URL, each on the pages that show paths."""
+    files.add_mount(empty, HUB, "/memories/", policy="review")
+    agent = prompts.create_agent(empty, HUB, "forge")
+    token = accounts.create_token(empty, HUB, agent=agent)[1]
+    for name in ("100%41 a?b#c.md", "{%de}&amp;'<x>.md"):
+        path = f"/memories/{name}"
+        files.write(empty, HUB, path, b"needle one\n")
+        prompts.add_source(empty, HUB, path)
+        Client().get("/api/v1/prompt", {"thread": name}, headers={"Authorization": f"Bearer {token}"})
+        files.write(empty, HUB, path, b"needle two\n")
+        files.submit(empty, Actor.of_agent(agent), files.ChangeRequest("write", path, content=b"needle three\n"))
+    files.add_mount(empty, HUB, "/thread/", store="thread", policy="trusted")
+    files.submit(
+        empty, Actor.of_agent(agent), files.ChangeRequest("write", "/thread/a.md", content=b"needle", thread_id="t")
+    )
+    return empty
+
+
+def test_links_to_odd_names_lead_to_their_pages(odd):
+    client = signed_in(odd, "owner")
+    starts = [
+        odd.get_absolute_url() + one
+        for one in ("", "files/memories/", "search/?q=needle", "prompt/forge/", "activity/")
+    ]
+    found = walking.walk(get_with(client), starts, each=4)
+    faults = dead([page for page in found if page.path.startswith("/s/")])
+    assert not faults, "\n".join(faults)
 
 
 def test_every_page_stands_on_its_own(walked):

@@ -175,11 +175,11 @@ def _file_update(file: File) -> statements.Change:
 def revision_line(
     space: Space, actor: Actor, verb: str, says: str, revision: Revision, adds: str = ""
 ) -> activity.Line:
-    """The line of activity about a revision, not written yet."""
+    """The line of activity about a revision, not written yet. A file of a thread has no page to link to."""
     aside = f"r{revision.number}" + (
         f" +{revision.added} −{revision.removed}" if revision.added or revision.removed else ""
     )
-    url = f"files/{revision.path.lstrip('/')}?view=diff&to={revision.number}"
+    url = "" if revision.file.thread_id else f"files/{revision.path.lstrip('/')}?view=diff&to={revision.number}"
     return activity.make_line(
         space, actor, verb, says, revision.path, url=url, adds=adds, aside=aside, path=revision.path
     )

@@ -26,6 +26,7 @@ from memoryhub.domain.retrieval.word_rank import Candidate, Corpus
 from memoryhub.embedders import Embedder, EmbedderUnavailable
 from memoryhub.errors import Invalid
 from memoryhub.models import Agent, Proposal, Record, RecordState, Space, WorkingEntry
+from memoryhub.stores import paths
 from memoryhub.text import input_checks
 
 FOR_AGENTS = ("files", "working", "longterm", "proposals")
@@ -158,7 +159,7 @@ def _in_files(space: Space, query: str, agent: Agent | None, limit: int) -> list
     values = {"space": space.pk, "like": like, "words": query_words.tsquery(query), "most": limit}
     rows = sorted(statements.rows(IN_FILES, values, binary=True), key=itemgetter(1), reverse=True)
     return [
-        Hit("files", path, path, f"files{path}", bytes(content or b"").decode("utf-8", "replace"), when, author)
+        Hit("files", path, path, paths.page_of(path), bytes(content or b"").decode("utf-8", "replace"), when, author)
         for path, when, author, content in rows
     ]
 
@@ -302,7 +303,7 @@ def _in_activity(space: Space, query: str, agent: Agent | None, limit: int) -> l
             "activity",
             str(one.pk),
             f"{one.actor_name} {one.says}",
-            one.url,
+            one.address,
             f"{one.thing}{one.ending}".strip(),
             one.at,
             one.actor_name,

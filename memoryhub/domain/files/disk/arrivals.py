@@ -23,7 +23,7 @@ from memoryhub.domain.files.disk import conflicts
 from memoryhub.domain.files.disk.marks import DiskText
 from memoryhub.domain.files.mounts import Place
 from memoryhub.models import HUB, File, Mount, OnDisk, Space
-from memoryhub.stores import FilesystemStore
+from memoryhub.stores import FilesystemStore, paths
 from memoryhub.text.lines import is_text, text_of
 
 WAITS_WITH = ("secrets", "hidden", "injection", detectors.COST)  # the findings with which a change always waits
@@ -263,7 +263,7 @@ def _notify(
     body: dict[str, Any] = {
         "space": space.slug, "path": file.path, "state": state, "proposal": proposal, "at": timezone.now().isoformat(),
         "revision": file.revision or None, "findings": sorted({one.code for one in found}),
-        "url": notify.absolute_url(f"/s/{space.slug}/files{file.path}"),
+        "url": notify.absolute_url(f"/s/{space.slug}/{paths.page_of(file.path)}"),
         "stopped_holding": stopped_holding,
     }  # fmt: skip
     waits = f" and waits in proposal {proposal}" if proposal else " and counts, not reviewed"
