@@ -91,7 +91,7 @@ def _read_cosines(
     space: int, query: Query, readers: Readers, limit: int, others: list[int], *, by_index: bool
 ) -> list[tuple[Any, ...]]:
     sql = _cosines_sql(space, query.embedded_by, query.dimensions, readers.condition, limit, by_index)
-    return statements.rows(sql, {"vector": query.vector, "others": others}, binary=True)
+    return statements.rows(sql, {"vector": query.vector, "others": statements.as_numbers(others)}, binary=True)
 
 
 def nearest_by_index(space: Space, embedder: Embedder, limit: int) -> str:

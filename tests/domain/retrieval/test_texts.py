@@ -73,7 +73,7 @@ def test_only_what_is_missing_is_read(facts, asked):
     asked.clear()
     told(facts)
     (given,) = (params["chunks"] for sql, params in asked if "memoryhub_longtermentry" in sql)
-    entries = Chunk.objects.within(facts).filter(pk__in=given).values_list("entry_id", flat=True)
+    entries = Chunk.objects.within(facts).filter(pk__in=given.strip("{}").split(",")).values_list("entry_id", flat=True)
     assert sorted(LongtermEntry.objects.filter(pk__in=entries).values_list("number", flat=True)) == [1, 3]
 
 

@@ -30,7 +30,7 @@ def load(space: int, mark: int, chunks: Sequence[int]) -> dict[int, Text]:
     """The texts of these chunks under the mark of the space; `Changed` where those that are read are of another one."""
     found = texts.get_each(space, chunks, mark)
     if missing := [chunk for chunk in chunks if chunk not in found]:
-        rows = statements.rows(sql(space), {"chunks": missing}, binary=True)
+        rows = statements.rows(sql(space), {"chunks": statements.as_numbers(missing)}, binary=True)
         new = {chunk: tuple(text) for _, chunk, *text in rows if text[0] is not None}
         now = mark_in(rows)
         for chunk, text in new.items():
