@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import psycopg
 import pytest
+from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 from psycopg import sql
 
@@ -24,6 +25,7 @@ from memoryhub.server import postgres
 from tests.running import command
 
 FIXTURES = Path(__file__).parent / "fixtures"
+POSTINGS = importlib.import_module("memoryhub.migrations.0008_postings_in_order")
 INITIAL = importlib.import_module("memoryhub.migrations.0001_initial").Migration
 TRUST = importlib.import_module("memoryhub.migrations.0002_trust").Migration
 OURS = "relnamespace = ANY (ARRAY['public', 'quarantine', 'activity']::regnamespace[]) AND relkind = 'r'"
@@ -193,6 +195,20 @@ ALTER TABLE memoryhub_proposal DROP COLUMN changes_requested;
 def test_every_migration_that_was_replaced_has_its_step():
     assert [_older.SCHEMAS, _older.TABLES, *_older.steps()] == [name(one) for one in INITIAL.replaces]
     assert set(_older.IN_PYTHON) <= set(_older.steps())
+
+
+def test_postings_that_were_partitioned_by_hand_change_their_index_too(db):
+    with connection.cursor() as cursor, connection.schema_editor(atomic=False) as editor:
+        cursor.execute(
+            "ALTER TABLE memoryhub_posting RENAME TO whole; DROP INDEX posting_best; CREATE TABLE memoryhub_posting (LIKE whole) "
+            "PARTITION BY HASH (space_id); CREATE TABLE part PARTITION OF memoryhub_posting FOR VALUES WITH (MODULUS 1, REMAINDER 0)"
+        )
+        for change, made in ((POSTINGS.forward, "posting_best"), (POSTINGS.backward, "one_posting")):
+            change(None, editor)
+            cursor.execute(
+                "SELECT indexrelid::regclass::text FROM pg_index WHERE indrelid = 'memoryhub_posting'::regclass"
+            )
+            assert cursor.fetchall() == [(made,)]
 
 
 def test_a_database_that_was_interrupted_before_it_had_a_table_begins_anew(db):

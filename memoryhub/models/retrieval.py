@@ -60,7 +60,10 @@ class Embedding(models.Model):
 
 
 class Posting(models.Model):
-    """How often a lexeme occurs in a chunk; BM25 reads it from the index alone."""
+    """How often a lexeme occurs in a chunk; BM25 reads it from the index alone, of a common lexeme the best alone.
+
+    Of what is equal in all before it, the shortest chunk is the best (`in_memory.postings`).
+    """
 
     space_id = models.BigIntegerField()
     lexeme = models.TextField()
@@ -72,10 +75,8 @@ class Posting(models.Model):
     objects = Scoped.as_manager()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["space_id", "lexeme", "chunk_id"], include=["agent_id", "count", "length"], name="one_posting"
-            )
+        indexes = [
+            models.Index(fields=["space_id", "lexeme", "agent_id", "count", "length", "chunk_id"], name="posting_best")
         ]
 
 

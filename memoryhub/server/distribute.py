@@ -150,7 +150,7 @@ def distribute(tell: Callable[[str], None] = lambda name: None) -> list[str]:
     """
     if found := faults():
         raise Invalid(f"Nothing was changed: {'; '.join(found)}.")
-    with locks.exclusive(MIGRATE_LOCK):
+    with locks.in_turn(MIGRATE_LOCK):
         waiting = [table for table in tables() if not table.is_done]
         if waiting:
             _run([f"SELECT create_distributed_function('{name}')" for name in CALLED])

@@ -77,7 +77,7 @@ def migrate_if_needed(*, has_lock: bool = False) -> bool:
     refuse_newer_database()
     if not pending_migrations():
         return False
-    with contextlib.nullcontext() if has_lock else locks.exclusive(MIGRATE_LOCK):
+    with contextlib.nullcontext() if has_lock else locks.in_turn(MIGRATE_LOCK):
         if pending_migrations():
             require_vector()
             call_command("migrate", interactive=False, verbosity=0)

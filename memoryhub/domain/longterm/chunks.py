@@ -62,15 +62,20 @@ FROM chunk c JOIN json_to_recordset(%s::json) AS g(position int, code int, size 
 DELETE_CHUNKS = (
     "DELETE FROM memoryhub_chunk WHERE space_id = %s AND entry_id = %s RETURNING id, space_id, words, length"
 )
-# Each by its key, one after the other: joined freely, all postings of its words would be read. Nobody moves a row from its
-# place while the space is locked. Citus, for which a place is one only within a space, takes it as a statement of its own.
-DELETE_POSTINGS = """
+# Each by its whole key, which its chunk tells, one after the other: joined freely, all postings of its words would be read. Nobody
+# moves a row from its place while the space is locked. Citus, for which a place is one only within a space, takes it as a
+# statement of its own.
+POSTING = """
+SELECT ctid FROM memoryhub_posting WHERE space_id = %s AND lexeme = u.lexeme AND {of} AND count = cardinality(u.positions)
+AND length = c.length AND chunk_id = c.id
+"""
+DELETE_POSTINGS = f"""
 DELETE FROM memoryhub_posting WHERE space_id = %s AND ctid = ANY (ARRAY(
     SELECT p.ctid FROM memoryhub_chunk c, unnest(c.words) u CROSS JOIN LATERAL (
-        SELECT ctid FROM memoryhub_posting WHERE space_id = %s AND lexeme = u.lexeme AND chunk_id = c.id LIMIT 1
+        {POSTING.format(of="agent_id = c.agent_id")} UNION ALL {POSTING.format(of="agent_id IS NULL AND c.agent_id IS NULL")}
     ) p WHERE c.space_id = %s AND c.entry_id = %s
 ))
-"""
+"""  # noqa: S608 (conditions of ours)
 DELETE_FINGERPRINTS = (
     "DELETE FROM memoryhub_telltale t USING chunk c WHERE t.space_id = %s AND t.code = ANY(%s) AND t.chunk_id = c.id"
 )
@@ -160,7 +165,7 @@ def remove_chunks(entry: LongtermEntry) -> None:
     codes = {one.code for chunk in chunks_of(entry) for one in fingerprints.to_store(chunk.text)}
     prints = statements.Change(DELETE_FINGERPRINTS, [entry.space_id, list(codes)])
     others = [statements.Change(DELETE_VECTORS, []), prints, *_count_changes(entry, -1)]
-    statements.send_change(statements.Change(DELETE_POSTINGS, [*[entry.space_id] * 3, entry.pk]))
+    statements.send_change(statements.Change(DELETE_POSTINGS, [*[entry.space_id] * 4, entry.pk]))
     statements.together(gone, *others, answer="SELECT count(*) FROM chunk")
 
 

@@ -161,11 +161,12 @@ def fits_in_memory(chunks: int, dimensions: int) -> bool:
 
 # In place of an agent's id, for what is the group's; 0 is of a deleted agent and nobody's (`longterm.chunks`).
 GROUP = -1
-CONDITIONS = {
-    "group": "agent_id IS NULL",
-    "agent": "agent_id = {agent}",
-    "both": "(agent_id IS NULL OR agent_id = {agent})",
-    "all": "true",
+OF_GROUP, OF_AGENT, OF_AGENTS = "agent_id IS NULL", "agent_id = {agent}", "agent_id IS NOT NULL"
+OWNERS = {
+    "group": (OF_GROUP,),
+    "agent": (OF_AGENT,),
+    "both": (OF_GROUP, OF_AGENT),
+    "all": (OF_GROUP, OF_AGENTS),
 }
 
 
@@ -175,6 +176,7 @@ class Readers(NamedTuple):
     kind: str
     agent: int
     condition: str  # the same in SQL
+    each: tuple[str, ...]  # the same in parts, of which one holds for each row that is read
 
     @property
     def reads_group(self) -> bool:
@@ -197,4 +199,5 @@ def readers_for(agent: Agent | None, scope: str | None, everyone: bool) -> Reade
 
 @lru_cache(maxsize=1024)
 def _readers(kind: str, agent: int) -> Readers:
-    return Readers(kind, agent, CONDITIONS[kind].format(agent=agent))
+    each = tuple(one.format(agent=int(agent)) for one in OWNERS[kind])
+    return Readers(kind, agent, "true" if kind == "all" else f"({' OR '.join(each)})", each)

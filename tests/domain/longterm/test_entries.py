@@ -95,6 +95,7 @@ def test_an_agents_own_knowledge_never_becomes_the_groups_when_the_agent_goes(sp
     longterm.edit(space, rk, own.number, REFUNDS + " Ask the desk.")
     assert found(space, "card refunds at the bank", agent=counter) == found(space, "card refunds at the bank") == []
     longterm.retire(space, rk, own.number)
+    assert everything_that_finds(space) == [0, 0, 0, 0]
     longterm.restore(space, rk, own.number)
     assert found(space, "card refunds at the bank", agent=counter) == []
     assert found(space, "card refunds", everyone=True) == [1]
@@ -377,7 +378,7 @@ def test_a_promotion_and_a_record_write_into_no_index_that_nothing_reads(space):
 
 
 WITH_FEW_INDEXES = {
-    "memoryhub_posting": {"one_posting"},
+    "memoryhub_posting": {"posting_best"},
     "memoryhub_telltale": {"telltale_word"},
     "memoryhub_longtermentry": {
         "memoryhub_longtermentry_pkey", "one_entry_number", "entry_state", "entry_review_due", "entry_agent",

@@ -14,7 +14,7 @@ from memoryhub.domain.retrieval import query_words
 from memoryhub.domain.retrieval.in_memory import postings
 from memoryhub.domain.working import entries
 from memoryhub.embedders import EmbedderUnavailable
-from memoryhub.models import HUB, ChunkCount, LexemeCount, Space, WorkingEntry
+from memoryhub.models import HUB, LexemeCount, Space, WorkingEntry
 from tests.domain.layers import (  # noqa: F401
     asked,
     bound,
@@ -138,15 +138,6 @@ def test_a_call_that_has_read_the_mark_of_the_space_does_not_ask_for_it_again(fa
     assert told(Space.objects.get(pk=facts.pk)) == ["A card refund takes five days."]
     take_caches(elsewhere)
     assert told(facts) == told(before) == ["A card refund takes five days."]  # marks of before are asked about
-
-
-def test_what_stands_in_many_texts_is_read_apart(facts, asked):
-    LexemeCount.objects.within(facts).filter(lexeme="teal").update(chunks=postings.MAX_POSTINGS + 1)
-    ChunkCount.objects.within(facts).update(chunks=10 * postings.MAX_POSTINGS)
-    spaces.mark_longterm(facts)
-    found = retrieval.retrieve(facts, "teal", hot=0, threshold=-1).cold
-    assert found[0].content == "Anna loves teal." and found[0].why["words"] > 0
-    assert [sql for sql, *_ in asked if "LIMIT 1000" in sql]
 
 
 def test_what_was_rolled_back_is_not_remembered(facts):

@@ -7,49 +7,54 @@ these marks alone; so the postings of a lexeme outlast changes of texts without 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
 from memoryhub.db import statements
 from memoryhub.db.cache import Cache
 from memoryhub.domain.retrieval import query_words
-from memoryhub.domain.retrieval.index import MAX_LEXEMES, MIN_WEIGHT, NO_SPACE, Changed, Readers, mark_in
+from memoryhub.domain.retrieval.index import MAX_LEXEMES, MIN_WEIGHT, NO_SPACE, OF_AGENTS, Changed, Readers, mark_in
 from memoryhub.domain.retrieval.word_rank import K1, B, Corpus
 
+ID_BITS = 48  # of a number that has a chunk's length above its id: one is read in three quarters of the time of two
 MAX_POSTINGS = 1000  # of one lexeme, those that say most: a word that more chunks hold says next to nothing
 
 MARK = "SELECT longterm_mark FROM memoryhub_space WHERE id = %s"
-PACKED = """
-SELECT string_agg(int8send(chunk_id), '') AS ids, string_agg(int4send(count), '') AS counts,
-    string_agg(int4send(length), '') AS lengths
-"""
-# The mark of a space, its chunks and their lexemes; of each lexeme asked for how many chunks hold it and its mark; and the
-# postings of rare ones that are not kept here.
-COUNT = f"""
+# The mark of a space, its chunks and their lexemes; of each lexeme asked for how many chunks hold it and its mark, and the
+# postings of those that weigh something and are not kept here.
+READ = f"""
 WITH held AS MATERIALIZED (
-    SELECT l.* FROM unnest(%(lexemes)s::text[]) AS asked CROSS JOIN LATERAL (
+    SELECT l.*, ln(1 + (greatest(c.chunks - l.chunks, 0) + 0.5::float8) / (greatest(l.chunks, 0) + 0.5)) AS weight
+    FROM unnest(%(lexemes)s::text[]) AS asked CROSS JOIN LATERAL (
         SELECT lexeme, chunks, mark FROM memoryhub_lexemecount WHERE space_id = {{space}} AND lexeme = asked LIMIT 1
-    ) l
+    ) l CROSS JOIN (SELECT chunks FROM memoryhub_chunkcount WHERE space_id = {{space}}) c
+), asked AS MATERIALIZED (
+    SELECT lexeme, chunks, mark, chunks > 0 AND lexeme <> ALL(%(kept)s::text[])
+        AND weight >= {MIN_WEIGHT} * max(weight) FILTER (WHERE chunks > 0) OVER () AS is_read FROM held
 )
-SELECT s.longterm_mark, coalesce(c.chunks, 0), coalesce(c.lexemes, 0),
-    (SELECT json_object_agg(lexeme, json_build_array(chunks, mark))::text FROM held), p.*
-FROM memoryhub_space s LEFT JOIN memoryhub_chunkcount c ON c.space_id = s.id LEFT JOIN LATERAL (
-    SELECT held.lexeme, held.mark, packed.* FROM held CROSS JOIN LATERAL (
-        {PACKED} FROM memoryhub_posting WHERE space_id = {{space}} AND lexeme = held.lexeme AND {{readable}}
-    ) packed WHERE held.chunks <= {MAX_POSTINGS} AND held.lexeme <> ALL(%(kept)s::text[])
-) p ON true WHERE s.id = {{space}}
+SELECT s.longterm_mark, coalesce(c.chunks, 0), coalesce(c.lexemes, 0), l.lexeme, l.chunks, l.mark, l.is_read, p.*
+FROM memoryhub_space s LEFT JOIN memoryhub_chunkcount c ON c.space_id = s.id LEFT JOIN asked l ON true
+LEFT JOIN LATERAL ({{best}}) p ON true WHERE s.id = {{space}}
 """  # noqa: S608 (parts of our own)
-LOAD = f"""
-SELECT l.lexeme, l.mark, p.*
-FROM memoryhub_lexemecount l CROSS JOIN LATERAL (
-    {PACKED} FROM (
-        SELECT chunk_id, count, length FROM memoryhub_posting WHERE space_id = {{space}} AND lexeme = l.lexeme AND {{readable}}
-        ORDER BY count / ({1 - B}::float8 + {B}::float8 * length / %s::float8) DESC, chunk_id LIMIT {MAX_POSTINGS}
-    ) best
-) p WHERE l.space_id = {{space}} AND l.lexeme = ANY(%s)
+# With one number of occurrences the shortest chunk says most, whatever the mean length is. So of each such number that there is
+# the shortest are read, in the order of the index `posting_best`: no more of them, however many chunks hold the lexeme.
+BEST = f"""
+(WITH RECURSIVE times AS (
+    (SELECT count FROM memoryhub_posting WHERE l.is_read AND {{of}} ORDER BY {{down}} count DESC LIMIT 1)
+    UNION ALL
+    SELECT (
+        SELECT p.count FROM memoryhub_posting p WHERE {{of}} AND p.count < times.count ORDER BY {{down}} p.count DESC LIMIT 1
+    ) FROM times WHERE times.count IS NOT NULL
+)
+SELECT times.count, packed.* FROM times CROSS JOIN LATERAL (
+    SELECT string_agg(int8send(length::bigint << {ID_BITS} | chunk_id), '') FROM (
+        SELECT chunk_id, length FROM memoryhub_posting WHERE {{of}} AND count = times.count
+        ORDER BY {{up}} length, chunk_id LIMIT {MAX_POSTINGS}
+    ) shortest
+) packed WHERE times.count IS NOT NULL)
 """  # noqa: S608 (parts of our own)
 
 Held = tuple[int, int]  # how many chunks hold a lexeme, and its mark
@@ -91,13 +96,18 @@ class Postings:
     def gains_at(self, mean: float) -> np.ndarray:
         """BM25 for a lexeme that weighs one; it is worked out again when the mean length of the space's chunks has changed."""
         if self.mean != mean:
-            self.gains = (K1 + 1) * self.counts / (self.counts + K1 * (1 - B + B / mean * self.lengths))
+            counts, lengths = self.counts.astype(np.float32), self.lengths.astype(np.float32)
+            self.gains = (K1 + 1) * counts / (counts + K1 * (1 - B + B / mean * lengths))
             self.mean = mean
         return self.gains
 
+    def at(self, places: np.ndarray) -> Postings:
+        """Those in these places alone."""
+        return Postings(self.ids[places], self.counts[places], self.lengths[places])
+
     @property
     def bytes(self) -> int:
-        return 3 * self.ids.nbytes + 200  # the sums that are made later count as well
+        return 2 * self.ids.nbytes + 200  # the sums that are made later count as well
 
 
 space_counts: Cache[tuple[int, int, int]] = Cache(
@@ -140,20 +150,42 @@ def _kept_counts(space: int, lexemes: list[str]) -> Counts | None:
 
 
 def _read_counts(space: int, readers: Readers, lexemes: list[str]) -> Counts:
-    """The counts of now; the postings of rare lexemes come along."""
+    """The counts of now; the postings that are not kept come along."""
     kept = [one for one in lexemes if postings.get((space, readers.condition, one))]
-    sql = COUNT.format(space=int(space), readable=readers.condition)
-    rows = statements.rows(sql, {"lexemes": lexemes, "kept": kept}, binary=True)
-    mark, chunks, total, told, *_ = rows[0] if rows else (NO_SPACE, 0, 0, None)
-    for *_, lexeme, own, ids, counts, lengths in rows:
-        if lexeme is not None:
-            _put(space, readers, lexeme, own, _unpacked(ids, counts, lengths))
-    found = {lexeme: (max(held, 0), own) for lexeme, (held, own) in json.loads(told or "{}").items()}
-    now = Counts(mark, chunks, total, {one: found.get(one, NOWHERE) for one in lexemes})
-    space_counts.put(space, (mark, chunks, total))
+    now, _ = _read(space, readers, lexemes, kept)
+    space_counts.put(space, (now.mark, now.chunks, now.lexemes))
     for lexeme, held in now.held.items():
-        lexeme_counts.put((space, lexeme), held, mark)
+        lexeme_counts.put((space, lexeme), held, now.mark)
     return now
+
+
+def _read(space: int, readers: Readers, lexemes: list[str], kept: list[str]) -> tuple[Counts, dict[str, Postings]]:
+    """The counts of now, and the postings of those lexemes that weigh something and are not kept."""
+    rows = statements.rows(
+        sql(space, readers), {"lexemes": statements.as_array(lexemes), "kept": statements.as_array(kept)}, binary=True
+    )
+    mark, chunks, total, *_ = rows[0] if rows else (NO_SPACE, 0, 0)
+    held = {lexeme: (max(count, 0), own) for _, _, _, lexeme, count, own, *_ in rows if lexeme is not None}
+    now = Counts(mark, chunks, total, {one: held.get(one, NOWHERE) for one in lexemes})
+    parts: dict[str, list[tuple[int, bytes | None]]] = {}
+    for _, _, _, lexeme, _, _, is_read, times, packed in rows:
+        if is_read:
+            parts.setdefault(lexeme, []).append((times or 0, packed))
+    found = {lexeme: _joined(some, now.mean_length) for lexeme, some in parts.items()}
+    for lexeme, one in found.items():
+        postings.put((space, readers.condition, lexeme), one, held[lexeme][1])
+    return now, found
+
+
+@lru_cache(maxsize=256)
+def sql(space: int, readers: Readers) -> str:
+    """A part for each owner, whose postings lie together in the index; those of many agents at once have to be sorted."""
+    best = []
+    for owned in readers.each:
+        of = f"space_id = {int(space)} AND lexeme = l.lexeme AND {owned}"
+        up, down = ("", "") if owned == OF_AGENTS else ("agent_id,", "agent_id DESC,")
+        best.append(BEST.format(of=of, up=up, down=down))
+    return READ.format(space=int(space), best=" UNION ALL ".join(best))
 
 
 def best(space: int, readers: Readers, counts: Counts, limit: int) -> dict[int, tuple[float, float]]:
@@ -192,24 +224,19 @@ def _load(space: int, readers: Readers, lexemes: list[str], counts: Counts) -> d
     """
     found = {one: postings.get((space, readers.condition, one), counts.held[one][1]) for one in lexemes}
     if missing := [lexeme for lexeme, one in found.items() if one is None]:
-        sql = LOAD.format(space=int(space), readable=readers.condition)
-        for lexeme, mark, *packed in statements.rows(sql, [counts.mean_length, missing], binary=True):
-            found[lexeme] = new = _unpacked(*packed)
-            _put(space, readers, lexeme, mark, new)
-            if mark != counts.held[lexeme][1]:
-                raise Changed
+        now, read = _read(space, readers, missing, [])
+        if any(now.held[lexeme] != counts.held[lexeme] for lexeme in missing):
+            raise Changed
+        found |= read
     return {lexeme: one for lexeme, one in found.items() if one is not None}
 
 
-def _put(space: int, readers: Readers, lexeme: str, mark: int, found: Postings) -> None:
-    postings.put((space, readers.condition, lexeme), found, mark)
-
-
-def _unpacked(ids: bytes | None, counts: bytes | None, lengths: bytes | None) -> Postings:
-    numbers = np.frombuffer(ids or b"", ">i8").astype(np.int64)
-    order = numbers.argsort()
-    return Postings(numbers[order], _floats(counts)[order], _floats(lengths)[order])
-
-
-def _floats(packed: bytes | None) -> np.ndarray:
-    return np.frombuffer(packed or b"", ">i4").astype(np.float32)
+def _joined(parts: list[tuple[int, bytes | None]], mean: float) -> Postings:
+    """The best of what is in these rows: each has the chunks that hold a lexeme so many times, with their lengths."""
+    packed = [np.frombuffer(one or b"", ">i8") for _, one in parts]
+    numbers = np.concatenate(packed).astype(np.int64)
+    counts = np.repeat(np.array([times for times, _ in parts], np.uint16), [len(one) for one in packed])
+    found = Postings(numbers & (1 << ID_BITS) - 1, counts, (numbers >> ID_BITS).astype(np.uint16))
+    if len(numbers) > MAX_POSTINGS:
+        found = found.at((-found.gains_at(mean)).argsort(kind="stable")[:MAX_POSTINGS])
+    return found.at(found.ids.argsort())

@@ -1,0 +1,80 @@
+"""Of a word that many chunks hold the best postings are read, and only those: in one space, of what somebody may read."""
+
+import json
+import random
+
+import pytest
+from django.db import connection
+
+from memoryhub.db import statements
+from memoryhub.domain import spaces
+from memoryhub.domain.retrieval import word_rank
+from memoryhub.domain.retrieval.in_memory import postings
+from memoryhub.domain.retrieval.index import readers_for
+from memoryhub.models import HUB, ChunkCount, LexemeCount, Posting
+from tests.domain.layers import counter, forge, space  # noqa: F401
+
+WORD, MOST = "teal", postings.MAX_POSTINGS
+CHUNKS, LENGTH = 60_000, 30  # of the space, and of a chunk on average
+
+
+def fill(space, owners, times, count, seed=1):
+    """So many postings of one word, each of one of these owners."""
+    rng = random.Random(seed)
+    rows = [
+        Posting(
+            space_id=space.pk, lexeme=WORD, chunk_id=chunk, agent_id=rng.choice(owners), count=rng.choice(times),
+            length=rng.randint(7, 60),
+        )
+        for chunk in rng.sample(range(1, 1 << 40), count)
+    ]  # fmt: skip
+    Posting.objects.bulk_create(rows)
+    LexemeCount.objects.create(space_id=space.pk, lexeme=WORD, chunks=count, mark=7)
+    ChunkCount.objects.create(space_id=space.pk, chunks=CHUNKS, lexemes=CHUNKS * LENGTH)
+    return rows
+
+
+def best(space, readers):
+    return postings.best(space.pk, readers, postings.count(space.pk, readers, WORD), MOST)
+
+
+def test_each_reader_gets_the_best_of_a_common_word_that_it_may_read(space, forge, counter):
+    rows = fill(space, [None, forge.pk, counter.pk], [1, 1, 1, 2, 3, 7], 6000)
+    fill(spaces.create(HUB, "other"), [None, forge.pk], [9], 50, seed=2)
+    corpus = word_rank.Corpus(CHUNKS, LENGTH, {WORD: len(rows)})
+    says = {one.chunk_id: word_rank.bm25({WORD: one.count}, one.length, [WORD], corpus) for one in rows}
+    for readers, owners in (
+        (readers_for(None, None, False), {None}),
+        (readers_for(forge, "group", False), {None}),
+        (readers_for(forge, "agent", False), {forge.pk}),
+        (readers_for(forge, None, False), {None, forge.pk}),
+        (readers_for(counter, None, False), {None, counter.pk}),
+        (readers_for(None, None, True), {None, forge.pk, counter.pk}),
+    ):
+        readable = [one.chunk_id for one in rows if one.agent_id in owners]
+        for _ in range(2):  # read, and kept
+            found = best(space, readers)
+            assert len(found) == MOST < len(readable) and found.keys() <= set(readable)
+            assert [words for words, _ in found.values()] == pytest.approx(
+                sorted(map(says.get, readable), reverse=True)[:MOST], rel=1e-5
+            )
+
+
+def test_no_more_of_a_common_word_is_read_than_the_best(space, forge, counter):
+    fill(space, [None, counter.pk], [1, 2], 8000)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE memoryhub_posting")
+    asked = {"lexemes": [WORD], "kept": []}
+    for readers in (readers_for(None, None, False), readers_for(forge, None, False)):
+        ((plan,),) = statements.rows("EXPLAIN (ANALYZE, FORMAT JSON) " + postings.sql(space.pk, readers), asked)
+        (whole,) = json.loads(plan) if isinstance(plan, str) else plan
+        read = [one for one in nodes(whole["Plan"]) if one.get("Relation Name") == "memoryhub_posting"]
+        assert {one.get("Index Name") for one in read} == {"posting_best"}
+        rows = sum((one["Actual Rows"] + one.get("Rows Removed by Filter", 0)) * one["Actual Loops"] for one in read)
+        assert 2 * MOST <= rows <= 2 * MOST + 10
+
+
+def nodes(plan):
+    yield plan
+    for part in plan.get("Plans", ()):
+        yield from nodes(part)
