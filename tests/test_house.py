@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -39,8 +40,13 @@ def modules(room: str) -> list[Path]:
     return [PACKAGE / f"{room}.py"] if (PACKAGE / f"{room}.py").exists() else sorted((PACKAGE / room).rglob("*.py"))
 
 
-def imports(file: Path) -> Iterator[str]:
+@cache
+def imports(file: Path) -> list[str]:
     """Every module that a file imports, also inside functions, by its full name."""
+    return list(_imports(file))
+
+
+def _imports(file: Path) -> Iterator[str]:
     here = (".".join(file.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
     package = here if file.name == "__init__.py" else here.rpartition(".")[0]
     for node in ast.walk(ast.parse(file.read_text())):

@@ -7,6 +7,7 @@ import json
 import random
 import string
 import zlib
+from functools import cache
 
 import pytest
 from django.db import connection
@@ -163,20 +164,30 @@ def holding(key: str) -> list[str]:
     """Every column of every table in which it stands, packed or not."""
     found = []
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT table_schema, table_name, column_name, udt_name FROM information_schema.columns "
-            "WHERE table_schema NOT IN ('pg_catalog', 'information_schema')"
-        )
-        for schema, table, column, kind in cursor.fetchall():
-            cursor.execute(f'SELECT "{column}"{"" if kind == "bytea" else "::text"} FROM "{schema}"."{table}"')
-            if any(key.lower() in said(value).lower() for (value,) in cursor.fetchall() if value is not None):
-                found.append(f"{table}.{column}")
+        cursor.execute(filled())
+        for (table,) in cursor.fetchall():
+            cursor.execute(f"SELECT * FROM {table}")
+            for column, values in zip(cursor.description, zip(*cursor.fetchall(), strict=True), strict=True):
+                if any(key.lower() in said(value).lower() for value in values if value is not None):
+                    found.append(f"{table}.{column.name}")
     return found
 
 
+@cache
+def filled() -> str:
+    """The statement that names the tables in which anything stands."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables "
+            "WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
+        )
+        tables = [table for (table,) in cursor.fetchall()]
+    return " UNION ALL ".join(f"SELECT '{table}' WHERE EXISTS (SELECT FROM {table})" for table in tables)
+
+
 def said(value) -> str:
-    if isinstance(value, str):
-        return value
+    if not isinstance(value, bytes | memoryview):
+        return str(value)
     data = bytes(value)
     try:
         return zlib.decompress(data).decode("latin-1")
