@@ -118,14 +118,14 @@ def use_link(window: Page, secret: str) -> None:
 def sign_in_as(
     request: pytest.FixtureRequest, live_server: Any, space: Any, member: Callable[[str], Any]
 ) -> Callable[..., Page]:
-    """Signs a window in (by default `page`) and leads it to the space; gives the window."""
+    """Signs a window in (by default `page`) and leads it to the space, or to an address in it; gives the window."""
 
-    def sign_in(role: str, window: Page | None = None) -> Page:
+    def sign_in(role: str, window: Page | None = None, at: str = "") -> Page:
         window = window or request.getfixturevalue("page")
         window.context.add_cookies(
             [{"name": name, "value": value, "url": live_server.url} for name, value in signed_in(member(role))]
         )
-        window.goto(space.get_absolute_url())
+        window.goto(at or space.get_absolute_url())
         return window
 
     return sign_in

@@ -82,8 +82,7 @@ def test_a_name_in_another_script_on_a_phone(space, sign_in_as, new_page):
 def test_a_list_of_agents_shows_their_badges(space, sign_in_as):
     for number in range(20):
         prompts.create_agent(space, HUB, f"agent {number}")
-    page = sign_in_as("owner")
-    page.goto(f"{space.get_absolute_url()}agents/")
+    page = sign_in_as("owner", at=f"{space.get_absolute_url()}agents/")
     badges = page.locator("#agents .av")
     expect(badges).to_have_count(20)
     assert len({one.get_attribute("class") for one in badges.all()}) > 4

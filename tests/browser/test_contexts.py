@@ -42,8 +42,7 @@ def shop(space, tmp_path):
 
 
 def test_a_context_is_picked_and_read(shop, sign_in_as):
-    page = sign_in_as("owner")
-    page.goto("/s/ledger/contexts/")
+    page = sign_in_as("owner", at="/s/ledger/contexts/")
     page.get_by_label("Mount").select_option(label="/shop/")
     page.get_by_role("button", name="Show").click()
     page.get_by_label("Directory").select_option("web")
@@ -61,8 +60,7 @@ def test_a_context_is_picked_and_read(shop, sign_in_as):
 
 
 def test_the_matrix_leads_to_the_context_at_the_file(shop, sign_in_as):
-    page = sign_in_as("viewer")
-    page.goto("/s/ledger/contexts/files/")
+    page = sign_in_as("viewer", at="/s/ledger/contexts/files/")
     page.get_by_label("Mount").select_option(label="/shop/")
     page.get_by_role("button", name="Show").click()
     page.get_by_label("Directory").select_option("web")
@@ -79,8 +77,7 @@ def test_the_matrix_leads_to_the_context_at_the_file(shop, sign_in_as):
 
 
 def test_the_checks_are_read(shop, sign_in_as):
-    page = sign_in_as("viewer")
-    page.goto("/s/ledger/contexts/checks/")
+    page = sign_in_as("viewer", at="/s/ledger/contexts/checks/")
     page.get_by_label("Mount").select_option(label="/shop/")
     page.get_by_role("button", name="Check").click()
     expect(page.get_by_role("heading", name="Hidden characters")).to_be_visible()
@@ -89,8 +86,7 @@ def test_the_checks_are_read(shop, sign_in_as):
 
 
 def test_a_fix_is_looked_at_and_made(shop, sign_in_as):
-    page = sign_in_as("owner")
-    page.goto("/s/ledger/contexts/")
+    page = sign_in_as("owner", at="/s/ledger/contexts/")
     page.get_by_label("Mount").select_option(label="/shop/")
     page.get_by_role("button", name="Show").click()
     page.get_by_label("Directory").select_option("web")
@@ -107,8 +103,7 @@ def test_a_fix_is_looked_at_and_made(shop, sign_in_as):
 def test_an_entry_of_own_memory_is_edited(shop, space, sign_in_as):
     for mount in files.mounts_of_space(space):
         files.take_in_mount(space, mount)
-    page = sign_in_as("editor")
-    page.goto("/s/ledger/contexts/memory/")
+    page = sign_in_as("editor", at="/s/ledger/contexts/memory/")
     picture(page, "memories")
     page.get_by_role("link", name="MEMORY.md").first.click()
     expect(page.get_by_text("214 of 200 lines")).to_be_visible()
@@ -125,8 +120,7 @@ def test_an_entry_of_own_memory_is_edited(shop, space, sign_in_as):
 def test_an_entry_moves_into_a_file_that_all_agents_read_and_back(shop, space, sign_in_as):
     for mount in files.mounts_of_space(space):
         files.take_in_mount(space, mount)
-    page = sign_in_as("owner")
-    page.goto("/s/ledger/contexts/memory/")
+    page = sign_in_as("owner", at="/s/ledger/contexts/memory/")
     page.get_by_role("link", name="MEMORY.md").first.click()
     page.locator("#e3").get_by_role("link", name="Move").click()
     expect(page.get_by_role("heading", name="Move entry 3 of Claude Code")).to_be_visible()
@@ -143,8 +137,7 @@ def test_an_entry_moves_into_a_file_that_all_agents_read_and_back(shop, space, s
 
 
 def test_what_another_agent_would_lose_is_read(shop, sign_in_as):
-    page = sign_in_as("owner")
-    page.goto("/s/ledger/contexts/files/")
+    page = sign_in_as("owner", at="/s/ledger/contexts/files/")
     page.get_by_label("Mount").select_option(label="/shop/")
     page.get_by_role("button", name="Show").click()
     page.get_by_role("link", name="Compare").click()

@@ -43,8 +43,7 @@ def picture(page, name):
 def test_a_held_change_is_approved(root, space, sign_in_as):
     hold(space)
     (root / "AGENTS.md").write_text(INJECTED)
-    page = sign_in_as("reviewer")
-    page.goto(FILE)
+    page = sign_in_as("reviewer", at=FILE)
     expect(page.get_by_text("Changed on disk, held.")).to_be_visible()
     picture(page, "file-held")
     page.get_by_role("link", name="Review proposal 1").first.click()
@@ -63,8 +62,7 @@ def test_a_held_change_is_approved(root, space, sign_in_as):
 def test_a_held_change_is_rejected_and_the_disk_says_so(root, space, sign_in_as):
     hold(space)
     (root / "AGENTS.md").write_text(TWO)
-    page = sign_in_as("reviewer")
-    page.goto("/s/ledger/files/memories/AGENTS.md")
+    page = sign_in_as("reviewer", at="/s/ledger/files/memories/AGENTS.md")
     page.get_by_role("link", name="Review proposal 1").first.click()
     page.get_by_role("button", name="Keep the approved text").click()
     expect(page.get_by_text("Rejected proposal 1.")).to_be_visible()
@@ -77,8 +75,7 @@ def test_a_held_change_is_rejected_and_the_disk_says_so(root, space, sign_in_as)
 
 
 def test_put_back(root, space, sign_in_as):
-    page = sign_in_as("owner")
-    page.goto("/s/ledger/mounts/")
+    page = sign_in_as("owner", at="/s/ledger/mounts/")
     page.get_by_role("radio", name="Hold and put back").check()
     picture(page, "mounts")
     page.get_by_role("button", name="Save mount").click()
@@ -94,8 +91,7 @@ def test_put_back(root, space, sign_in_as):
 def test_seen_and_taken_back_in_the_inbox(root, space, sign_in_as):
     (root / "AGENTS.md").write_text(TWO)
     (root / "new.md").write_text("new\n")
-    page = sign_in_as("reviewer")
-    page.goto("/s/ledger/files/memories/new.md")
+    page = sign_in_as("reviewer", at="/s/ledger/files/memories/new.md")
     expect(page.get_by_text("From disk, not reviewed.")).to_be_visible()
     page.goto(FILE)
     picture(page, "file-unreviewed")
@@ -113,8 +109,7 @@ def test_seen_and_taken_back_in_the_inbox(root, space, sign_in_as):
 
 def test_it_is_no_secret(root, space, sign_in_as):
     (root / "AGENTS.md").write_text(ONE + f"The key is {KEY}, of the demo shop.\n")
-    page = sign_in_as("reviewer")
-    page.goto(FILE)
+    page = sign_in_as("reviewer", at=FILE)
     expect(page.get_by_text("Line 4", exact=True)).to_be_visible()
     assert KEY not in page.content()
     picture(page, "file-secret")
@@ -133,8 +128,7 @@ def test_it_is_no_secret(root, space, sign_in_as):
 
 
 def test_it_is_no_secret_in_the_editor(root, space, sign_in_as):
-    page = sign_in_as("editor")
-    page.goto(f"{FILE}?view=edit")
+    page = sign_in_as("editor", at=f"{FILE}?view=edit")
     page.locator("#text").fill(ONE + f"The key is {KEY}.\n")
     page.locator("#save").click()
     expect(page.get_by_text("Not saved.")).to_be_visible()
@@ -151,8 +145,7 @@ def test_it_is_no_secret_in_the_editor(root, space, sign_in_as):
 def test_a_held_secret_is_approved_as_its_mark(root, space, sign_in_as):
     (root / "AGENTS.md").write_text(ONE + f"The key is {KEY}.\n")
     read(space)
-    page = sign_in_as("reviewer")
-    page.goto("/s/ledger/proposals/1/")
+    page = sign_in_as("reviewer", at="/s/ledger/proposals/1/")
     expect(page.get_by_text("The file on disk holds a secret")).to_be_visible()
     assert KEY not in page.content()
     picture(page, "proposal-secret")

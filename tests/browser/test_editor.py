@@ -41,8 +41,7 @@ def forge(space):
 
 @pytest.fixture
 def editing(forge, sign_in_as):
-    page = sign_in_as("editor")
-    page.goto(f"{HERE}?view=edit")
+    page = sign_in_as("editor", at=f"{HERE}?view=edit")
     return page
 
 
@@ -236,8 +235,7 @@ def test_what_is_drawn_stands_exactly_behind_what_is_typed(forge, space, new_pag
         + "- end"
     )
     files.write(space, HUB, PATH, odd.encode())
-    page = sign_in_as("editor", new_page(viewport=size))
-    page.goto(f"{HERE}?view=edit")
+    page = sign_in_as("editor", new_page(viewport=size), at=f"{HERE}?view=edit")
     expect(page.locator(".ed-line").last).to_have_text("- end")
     heights = page.evaluate(
         """() => {
@@ -318,8 +316,7 @@ def test_the_preview_follows_the_scroll(forge, space, new_page, sign_in_as):
         f"## Part {number}\n\n" + f"Words of part {number}.\n\n" * (1 + number % 5 * 6) for number in range(30)
     )
     files.write(space, HUB, PATH, long.encode())
-    page = sign_in_as("editor", new_page(viewport={"width": 1920, "height": 900}))
-    page.goto(f"{HERE}?view=edit")
+    page = sign_in_as("editor", new_page(viewport={"width": 1920, "height": 900}), at=f"{HERE}?view=edit")
     page.get_by_role("button", name="Side by side").click()
     expect(page.locator("#ed-preview h2").first).to_be_visible()
     page.evaluate(
@@ -365,8 +362,7 @@ def test_a_saved_text_is_no_draft_any_more(editing):
 
 def test_leaving_with_unsaved_words_warns(forge, sign_in_as, new_page):
     asked = []
-    editing = sign_in_as("editor", new_page(own=True))
-    editing.goto(f"{HERE}?view=edit")
+    editing = sign_in_as("editor", new_page(own=True), at=f"{HERE}?view=edit")
     editing.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
     put_caret(editing, 0)
     editing.keyboard.type("x")
@@ -395,8 +391,7 @@ def test_a_refused_text_comes_back_and_can_be_mended(editing, space):
 
 def test_an_entry_by_keyboard_alone(space, forge, sign_in_as):
     longterm.store(space, HUB, "The desk closes at five.")
-    page = sign_in_as("reviewer")
-    page.goto("/s/ledger/longterm/1/")
+    page = sign_in_as("reviewer", at="/s/ledger/longterm/1/")
     page.keyboard.press("e")
     expect(text_of(page)).to_be_focused()
     page.keyboard.press("Control+End")
@@ -408,8 +403,7 @@ def test_an_entry_by_keyboard_alone(space, forge, sign_in_as):
 
 def test_a_template_with_its_prompt(space, forge, sign_in_as):
     prompts.change_agent(forge, HUB, dialect="deepagents")
-    page = sign_in_as("owner")
-    page.goto("/s/ledger/prompt/forge/settings/")
+    page = sign_in_as("owner", at="/s/ledger/prompt/forge/settings/")
     page.get_by_role("link", name="Edit the template").click()
     text_of(page).fill("<memory>\n{agent_memory}\n</memory>\n")
     expect(page.locator("#ed-side .diff")).to_contain_text("<memory>")
@@ -420,8 +414,7 @@ def test_a_template_with_its_prompt(space, forge, sign_in_as):
 
 def test_words_of_a_proposal_are_checked_until_they_are_clean(space, forge, sign_in_as):
     proposals.propose(space, forge, kind="write", path=PATH, content=TEXT.replace("One", "O\u200bne").encode())
-    page = sign_in_as("reviewer")
-    page.goto("/s/ledger/proposals/1/?edit=1")
+    page = sign_in_as("reviewer", at="/s/ledger/proposals/1/?edit=1")
     expect(page.get_by_label("I looked at")).to_be_visible()
     page.get_by_role("button", name="Approve with my edits").click()
     expect(page.get_by_text("Tick this box to continue.")).to_be_visible()
@@ -465,8 +458,7 @@ def test_a_large_text_stays_fluid(editing, space):
 @pytest.mark.parametrize("size", [PHONE, WIDE, {"width": 1920, "height": 1000}], ids=["phone", "wide", "widest"])
 def test_the_bar_and_the_text_stay_in_view(forge, space, new_page, sign_in_as, size):
     files.write(space, HUB, PATH, LARGE[:40_000].encode())
-    page = sign_in_as("editor", new_page(viewport=size))
-    page.goto(f"{HERE}?view=edit")
+    page = sign_in_as("editor", new_page(viewport=size), at=f"{HERE}?view=edit")
     text_of(page).focus()
     page.keyboard.press("Control+End")
     expect(page.get_by_role("button", name="Save")).to_be_in_viewport()
@@ -475,8 +467,7 @@ def test_the_bar_and_the_text_stay_in_view(forge, space, new_page, sign_in_as, s
 
 
 def test_without_javascript_it_is_a_text_area(forge, space, new_page, sign_in_as):
-    page = sign_in_as("editor", new_page(java_script_enabled=False))
-    page.goto(f"{HERE}?view=edit")
+    page = sign_in_as("editor", new_page(java_script_enabled=False), at=f"{HERE}?view=edit")
     expect(page.get_by_text("Effect on prompts")).to_be_visible()
     text_of(page).fill("# Plain\n\nwords\n")
     page.get_by_label("Reason").fill("no scripts")

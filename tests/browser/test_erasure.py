@@ -17,8 +17,9 @@ TEXT = "Mrs Marlowe of 7 Elm Street asked for her refund."
 @pytest.mark.parametrize("scripts", [True, False])
 def test_a_session_is_erased_and_its_receipt_downloaded(space, sign_in_as, new_page, scripts):
     record = quarantine.log(space, None, content=TEXT, session_id="call-17", node_id="n").id
-    page = sign_in_as("owner", new_page(java_script_enabled=scripts))
-    page.goto(f"{space.get_absolute_url()}quarantine/{record}/")
+    page = sign_in_as(
+        "owner", new_page(java_script_enabled=scripts), at=f"{space.get_absolute_url()}quarantine/{record}/"
+    )
     page.get_by_role("link", name="Erase this session", exact=True).click()
     expect(page.get_by_label("Session, name, or path of the file")).to_have_value("call-17")
     page.get_by_role("button", name="List all occurrences").click()

@@ -82,8 +82,7 @@ def test_chips_filter_a_folder(root, space, sign_in_as):
     for name in ("notes/a.md", "notes/b.md"):
         files.write(space, HUB, f"/memories/{name}", b"x\n")
     files.submit(space, Actor.of_agent(forge), files.ChangeRequest("write", "/memories/notes/b.md", content=b"y\n"))
-    page = sign_in_as("viewer")
-    page.goto("/s/ledger/files/memories/")
+    page = sign_in_as("viewer", at="/s/ledger/files/memories/")
     for chip, shown in (
         ("Read by an agent 1", ["AGENTS.md"]),
         ("Waiting 1", ["notes/b.md"]),
@@ -95,8 +94,7 @@ def test_chips_filter_a_folder(root, space, sign_in_as):
 
 
 def test_two_editors_see_each_other_and_both_versions(root, space, sign_in_as):
-    page = sign_in_as("editor")
-    page.goto(f"{HERE}?view=edit")
+    page = sign_in_as("editor", at=f"{HERE}?view=edit")
     ops = Actor.of_person(accounts.create_person(HUB, "ops"), "editor")
     files.write(space, ops, PATH, b"# Title\r\n\r\n- one by ops\r\n- two\r\n")
     page.locator("#text").fill("# Title\n\n- one by me\n- two\n")
@@ -117,14 +115,12 @@ def test_somebody_else_is_editing(root, space, sign_in_as, new_page):
     ops = accounts.create_person(HUB, "ops")
     spaces.add_member(space, HUB, ops, "owner")
     files.note_editing(space, ops, PATH)
-    page = sign_in_as("editor")
-    page.goto(f"{HERE}?view=edit")
+    page = sign_in_as("editor", at=f"{HERE}?view=edit")
     expect(page.get_by_text("ops has this file open")).to_be_visible()
 
 
 def test_a_change_on_disk_appears_and_history_compares_and_restores(root, sign_in_as):
-    page = sign_in_as("editor")
-    page.goto(HERE)
+    page = sign_in_as("editor", at=HERE)
     time.sleep(0.02)
     (root / "AGENTS.md").write_bytes(b"# By hand\r\n")
     page.reload()
@@ -143,8 +139,7 @@ def test_a_change_on_disk_appears_and_history_compares_and_restores(root, sign_i
 
 
 def test_new_move_delete_and_undo(root, sign_in_as):
-    page = sign_in_as("editor")
-    page.goto("/s/ledger/files/memories/")
+    page = sign_in_as("editor", at="/s/ledger/files/memories/")
     page.keyboard.press("n")
     page.locator("#path").fill("/memories/team/style.md")
     page.keyboard.press("Enter")
@@ -168,8 +163,7 @@ def test_new_move_delete_and_undo(root, sign_in_as):
 
 def test_the_tree_opens_in_place_and_filters_as_one_types(root, space, sign_in_as):
     files.write(space, HUB, "/memories/deep/er/notes.md", b"x")
-    page = sign_in_as("viewer")
-    page.goto(HERE)
+    page = sign_in_as("viewer", at=HERE)
     folder = page.locator(".tree [data-unfold]", has_text="deep")
     folder.locator(".g").click()
     expect(page.locator(".tree [data-unfold]", has_text="er").last).to_be_visible()
@@ -180,8 +174,7 @@ def test_the_tree_opens_in_place_and_filters_as_one_types(root, space, sign_in_a
 
 
 def test_it_all_works_without_scripts(root, sign_in_as, new_page):
-    page = sign_in_as("editor", new_page(java_script_enabled=False))
-    page.goto(HERE)
+    page = sign_in_as("editor", new_page(java_script_enabled=False), at=HERE)
     page.get_by_role("link", name="Edit e").click()
     page.locator("#text").fill("# Plain\n")
     page.get_by_role("button", name="Changes", exact=True).click()
@@ -193,8 +186,7 @@ def test_it_all_works_without_scripts(root, sign_in_as, new_page):
 
 
 def test_mounts_are_explained_and_sources_ordered(root, sign_in_as):
-    page = sign_in_as("owner")
-    page.goto(HERE)
+    page = sign_in_as("owner", at=HERE)
     choose(page, "Explain this path")
     expect(page.get_by_text(str(root / "AGENTS.md"))).to_be_visible()
     for path in (PATH, "/memories/missing.md"):
@@ -208,8 +200,7 @@ def test_mounts_are_explained_and_sources_ordered(root, sign_in_as):
 
 def test_a_large_folder_is_packed_while_its_page_waits(root, sign_in_as, monkeypatch):
     monkeypatch.setattr(zip, "MAX_SMALL_BYTES", 0)
-    page = sign_in_as("viewer")
-    page.goto("/s/ledger/files/memories/")
+    page = sign_in_as("viewer", at="/s/ledger/files/memories/")
     choose(page, "Download as ZIP")
     page.get_by_role("button", name="Create ZIP").click()
     expect(page.get_by_text("It begins in a moment.")).to_be_visible()
@@ -237,8 +228,7 @@ def test_an_owner_takes_in_and_leaves_out(root, space, sign_in_as):
     for name in ("node_modules/x/NOTES.md", "drafts/a.md", ".git/config"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("x\n")
-    page = sign_in_as("owner")
-    page.goto("/s/ledger/mounts/")
+    page = sign_in_as("owner", at="/s/ledger/mounts/")
     row = page.locator(".left-out tr", has_text="node_modules")
     expect(row).to_contain_text("Dependencies")
     expect(page.locator(".left-out tr", has_text=".git").first).to_contain_text("Version control, always")
@@ -255,8 +245,7 @@ def test_an_owner_takes_in_and_leaves_out(root, space, sign_in_as):
 
 
 def test_a_rule_that_matches_nothing_is_confirmed(root, sign_in_as):
-    page = sign_in_as("owner")
-    page.goto("/s/ledger/rules/")
+    page = sign_in_as("owner", at="/s/ledger/rules/")
     form = page.locator("#rule-form")
     expect(form.get_by_label("Changes by agents")).to_have_value("review")
     form.get_by_label("Path pattern").fill("memories")

@@ -25,8 +25,7 @@ def scout(space):
 @pytest.mark.parametrize("javascript", [True, False])
 def test_a_template_is_decided(space, scout, sign_in_as, new_page, javascript):
     proposals.report_template(scout, "0.7.32", TEXT)
-    page = sign_in_as("reviewer", new_page(java_script_enabled=javascript))
-    page.goto(f"{space.get_absolute_url()}proposals/")
+    page = sign_in_as("reviewer", new_page(java_script_enabled=javascript), at=f"{space.get_absolute_url()}proposals/")
     page.get_by_role("link", name="Use the template of deepagents 0.7.32").click()
     expect(page.get_by_text("wants to use the template of deepagents 0.7.32")).to_be_visible()
     expect(page.locator("#prompts-effect")).to_contain_text("<mine>")
@@ -44,8 +43,7 @@ def test_a_template_is_decided(space, scout, sign_in_as, new_page, javascript):
 @pytest.mark.parametrize("javascript", [True, False])
 def test_a_record_with_a_finding_is_admitted(space, scout, sign_in_as, new_page, javascript):
     quarantine.log(space, scout, content=ORDER, session_id="s-1", node_id="answer")
-    page = sign_in_as("editor", new_page(java_script_enabled=javascript))
-    page.goto(f"{space.get_absolute_url()}quarantine/")
+    page = sign_in_as("editor", new_page(java_script_enabled=javascript), at=f"{space.get_absolute_url()}quarantine/")
     page.get_by_role("button", name="Admit", exact=False).first.click()
     assert not working.live(space).exists()
     page.get_by_label("I looked at").check()
@@ -57,8 +55,7 @@ def test_a_record_with_a_finding_is_admitted(space, scout, sign_in_as, new_page,
 def test_a_record_is_admitted_without_its_hidden_characters(space, scout, sign_in_as):
     said = "Refunds above 30 euros\u200b need a second\u202e person."
     quarantine.log(space, scout, content=said, session_id="s-1", node_id="answer")
-    page = sign_in_as("editor")
-    page.goto(f"{space.get_absolute_url()}quarantine/")
+    page = sign_in_as("editor", at=f"{space.get_absolute_url()}quarantine/")
     page.get_by_role("button", name="Admit without the hidden characters").click()
     expect(page.get_by_text("is in working memory")).to_be_visible()
     assert working.live(space).get().content == "Refunds above 30 euros need a second person."
@@ -71,8 +68,7 @@ def test_output_waits_for_a_person_and_is_let_on_by_one_click(space, scout, sign
         space, scout, content="Parcels to islands take four days longer.", session_id="s-1", node_id="answer"
     )
     assert working.newest(space) == []
-    page = sign_in_as("editor")
-    page.goto(f"{space.get_absolute_url()}working/")
+    page = sign_in_as("editor", at=f"{space.get_absolute_url()}working/")
     expect(page.get_by_text("waits for a person").first).to_be_visible()
     page.get_by_role("button", name="Mark as seen").click()
     expect(page.get_by_text("is marked as seen")).to_be_visible()

@@ -38,8 +38,7 @@ def test_an_owner_adds_somebody_who_comes_in_by_the_link(sign_in_as, new_page):
 
 def test_a_role_is_changed_by_choosing_it(sign_in_as, member):
     member("viewer")
-    page = sign_in_as("owner")
-    page.goto("/s/ledger/settings/people/")
+    page = sign_in_as("owner", at="/s/ledger/settings/people/")
     page.get_by_label("Role of viewer").select_option("reviewer")
     expect(page.get_by_text("viewer is now reviewer of this space.")).to_be_visible()
     assert Membership.objects.get(person__username="viewer").role == "reviewer"
@@ -47,8 +46,7 @@ def test_a_role_is_changed_by_choosing_it(sign_in_as, member):
 
 def test_removing_somebody_asks_first(sign_in_as, member):
     member("viewer")
-    page = sign_in_as("owner")
-    page.goto("/s/ledger/settings/people/")
+    page = sign_in_as("owner", at="/s/ledger/settings/people/")
     row = page.get_by_role("listitem").filter(has=page.get_by_label("Role of viewer"))
     row.get_by_role("button", name="Remove").click()
     page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
@@ -88,8 +86,7 @@ def test_an_agent_is_connected_gets_a_token_and_calls(sign_in_as):
 
 def test_an_agent_is_switched_off_and_deleted(sign_in_as, space):
     prompts.create_agent(space, HUB, "forge")
-    page = sign_in_as("owner")
-    page.goto("/s/ledger/agents/forge/")
+    page = sign_in_as("owner", at="/s/ledger/agents/forge/")
     page.get_by_role("button", name="Switch off").click()
     expect(page.get_by_text("forge is switched off.")).to_be_visible()
     page.get_by_label("Type forge").fill("forge")
@@ -107,8 +104,7 @@ def test_a_viewer_is_offered_nothing_to_change(sign_in_as, space):
 
 
 def test_settings_are_changed_and_refused_with_the_reason(sign_in_as):
-    page = sign_in_as("owner")
-    page.goto("/s/ledger/settings/")
+    page = sign_in_as("owner", at="/s/ledger/settings/")
     page.get_by_label("Reviewers for each proposal").fill("2")
     page.get_by_role("button", name="Save proposals").click()
     expect(page.get_by_text("Reviewers for each proposal: 1 → 2.")).to_be_visible()

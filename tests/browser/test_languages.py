@@ -69,8 +69,7 @@ def test_a_chinese_account_edits_a_file_and_approves(new_page, space, member, fo
 
 
 def test_the_language_of_the_account_is_chosen_on_its_page(sign_in_as):
-    page = sign_in_as("viewer")
-    page.goto("/account/")
+    page = sign_in_as("viewer", at="/account/")
     page.get_by_label("Language of pages and mails").select_option("zh-hans")
     page.get_by_role("region", name="Language").get_by_role("button", name="Save").click()
     is_chinese(page)

@@ -21,8 +21,7 @@ def record(space):
 
 
 def test_from_quarantine_to_long_term_memory_and_out_again(space, record, sign_in_as):
-    page = sign_in_as("reviewer")
-    page.goto(page.url.split("/s/")[0] + f"/s/{space.slug}/quarantine/")
+    page = sign_in_as("reviewer", at=f"/s/{space.slug}/quarantine/")
     page.get_by_label("I looked at").check()
     page.get_by_role("button", name="Admit", exact=False).first.click()
     assert "is in working memory" in page.locator("#notices").inner_text()
@@ -55,16 +54,14 @@ def test_hidden_characters_of_a_record_leave_its_promotion_to_people(space, sign
     record = quarantine.log(
         space, forge, content="The test passes with X-Ledger-Sig\u200bnature.", session_id="c-1", node_id="n"
     ).id
-    page = sign_in_as("reviewer")
-    page.goto(page.url.split("/s/")[0] + f"/s/{space.slug}/longterm/promote/?record={record}")
+    page = sign_in_as("reviewer", at=f"/s/{space.slug}/longterm/promote/?record={record}")
     assert "<U+200B>" in page.locator("svg.map circle.new title").first.text_content()
     page.get_by_role("button", name="Promote").click()
     assert "is in long-term memory" in page.locator("#notices").inner_text()
 
 
 def test_a_large_import_is_followed_to_its_end(space, sign_in_as):
-    page = sign_in_as("reviewer")
-    page.goto(page.url.split("/s/")[0] + f"/s/{space.slug}/longterm/import/")
+    page = sign_in_as("reviewer", at=f"/s/{space.slug}/longterm/import/")
     lines = "\n".join(json.dumps({"content": f"Fact {n} of many."}) for n in range(60))
     page.set_input_files(
         "#file", {"name": "x.jsonl", "mimeType": "application/x-ndjson", "buffer": f"{lines}\n{{".encode()}
@@ -95,8 +92,7 @@ def test_the_map_is_looked_at_closer_and_a_point_opens_its_entry(space, sign_in_
     for n in range(6):
         longterm.store(space, HUB, f"Card refunds of branch {n} take {n + 3} working days.")
         longterm.store(space, HUB, f"Database migrations are announced in channel {n} before they run.")
-    page = sign_in_as("viewer")
-    page.goto(page.url.split("/s/")[0] + f"/s/{space.slug}/longterm/")
+    page = sign_in_as("viewer", at=f"/s/{space.slug}/longterm/")
     page.locator("summary").filter(has_text="Map of 12 entries").click()
     page.get_by_role("navigation", name="Parts of the map").get_by_role("link").first.click()
     page.get_by_role("link", name="Whole map").wait_for()
@@ -114,8 +110,7 @@ def test_an_agents_wish_is_granted_in_the_place_of_what_was_there(space, sign_in
     asked = proposals.propose_promotion(
         space, forge, content="Card refunds take 5 to 10 working days to show at the bank.", reason="Asked often"
     )
-    page = sign_in_as("reviewer")
-    page.goto(page.url.split("/s/")[0] + f"/s/{space.slug}/proposals/{asked.number}/")
+    page = sign_in_as("reviewer", at=f"/s/{space.slug}/proposals/{asked.number}/")
     page.get_by_role("radiogroup", name="What to do with L-1").get_by_role("radio", name="Replace").check()
     page.get_by_role("button", name="Promote").click()
     page.locator("#notices").get_by_text("Approved").wait_for()
@@ -124,16 +119,14 @@ def test_an_agents_wish_is_granted_in_the_place_of_what_was_there(space, sign_in
 
 def test_chinese_is_found_as_one_types(space, sign_in_as):
     entries.admit(space, "客户要求退款，银行转账需要两天。")
-    page = sign_in_as("viewer")
-    page.goto(page.url.split("/s/")[0] + f"/s/{space.slug}/search/")
+    page = sign_in_as("viewer", at=f"/s/{space.slug}/search/")
     page.locator("#q").press_sequentially("银行转")
     page.locator("mark").first.wait_for()
     assert "银行转" in page.locator("mark").first.inner_text()
 
 
 def test_the_list_filters_as_one_types_and_ticks_bring_up_the_bulk_bar(space, record, sign_in_as):
-    page = sign_in_as("editor")
-    page.goto(page.url.split("/s/")[0] + f"/s/{space.slug}/quarantine/")
+    page = sign_in_as("editor", at=f"/s/{space.slug}/quarantine/")
     assert not page.locator(".q-bulk").is_visible()
     page.get_by_label(f"Select record {record}").check()
     assert page.locator(".q-bulk").is_visible()
@@ -145,8 +138,7 @@ def test_the_list_filters_as_one_types_and_ticks_bring_up_the_bulk_bar(space, re
 
 def test_search_marks_hits_as_one_types(space, record, sign_in_as):
     entries.admit(space, "Two chargebacks came in today.")
-    page = sign_in_as("viewer")
-    page.goto(page.url.split("/s/")[0] + f"/s/{space.slug}/search/")
+    page = sign_in_as("viewer", at=f"/s/{space.slug}/search/")
     page.locator("#q").press_sequentially("chargeb")
     page.locator("mark").first.wait_for()
     assert page.locator("mark").first.inner_text() == "chargebacks"

@@ -34,8 +34,7 @@ def page_of_nodes(sign_in_as, member, three_nodes):
     person = member("owner")
     person.is_hub_owner = True
     person.save()
-    page = sign_in_as("owner")
-    page.goto("/nodes/")
+    page = sign_in_as("owner", at="/nodes/")
     return page
 
 

@@ -61,8 +61,7 @@ def test_plain_words_are_searched_for(furnished, sign_in_as):
 
 
 def test_the_page_behind_is_inert_and_the_rest_works_by_mouse(furnished, sign_in_as, new_page):
-    page = sign_in_as("viewer", new_page(viewport=PHONE))
-    page.goto(f"/s/{furnished.slug}/files/")
+    page = sign_in_as("viewer", new_page(viewport=PHONE), at=f"/s/{furnished.slug}/files/")
     page.locator(".topbar [data-opens-palette]").click()
     expect(page.get_by_role("dialog")).to_be_visible()
     assert page.evaluate("document.elementFromPoint(20, 20).closest('main, .topbar') === null")

@@ -37,8 +37,9 @@ def furnished(space):
 
 @pytest.mark.parametrize("javascript", [True, False])
 def test_a_moment_is_picked_on_the_timeline(furnished, sign_in_as, new_page, javascript):
-    page = sign_in_as("viewer", new_page(java_script_enabled=javascript))
-    page.goto(f"/s/{furnished.slug}/prompt/forge/?ask=tills")
+    page = sign_in_as(
+        "viewer", new_page(java_script_enabled=javascript), at=f"/s/{furnished.slug}/prompt/forge/?ask=tills"
+    )
     expect(page.get_by_role("link", name="Now", exact=True)).to_have_attribute("aria-current", "true")
     page.locator("summary").filter(has_text="moments in 30 days").click()
     page.get_by_role("list", name="Moments").get_by_role("link").filter(has_text="created it").click()

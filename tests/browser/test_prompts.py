@@ -101,8 +101,7 @@ def test_another_agent_is_picked(counter, sign_in_as, page):
 
 @pytest.mark.parametrize("javascript", [True, False])
 def test_an_owner_sets_a_budget_and_sees_what_gave_way(counter, sign_in_as, new_page, javascript):
-    page = sign_in_as("owner", new_page(java_script_enabled=javascript))
-    page.goto(HERE)
+    page = sign_in_as("owner", new_page(java_script_enabled=javascript), at=HERE)
     page.get_by_label("More actions").click()
     page.get_by_role("link", name="Settings", exact=True).last.click()
     page.get_by_role("spinbutton").fill("5")
@@ -112,16 +111,14 @@ def test_an_owner_sets_a_budget_and_sees_what_gave_way(counter, sign_in_as, new_
 
 
 def test_on_a_phone_every_field_of_the_settings_is_whole(counter, sign_in_as, new_page):
-    page = sign_in_as("owner", new_page(viewport=PHONE))
-    page.goto(HERE + "settings/")
+    page = sign_in_as("owner", new_page(viewport=PHONE), at=HERE + "settings/")
     for field in page.locator("main :is(select, textarea, input:not([type=hidden]))").all():
         box = field.bounding_box()
         assert box["x"] + box["width"] <= 390 - 16, field.evaluate("e => e.outerHTML")
 
 
 def test_without_javascript_everything_is_a_form_or_a_link(counter, sign_in_as, new_page):
-    page = sign_in_as("viewer", new_page(java_script_enabled=False))
-    page.goto(HERE)
+    page = sign_in_as("viewer", new_page(java_script_enabled=False), at=HERE)
     page.get_by_label("Dialect").select_option("synaptic/0.2")
     page.get_by_role("button", name="Show").click()
     expect(page.get_by_text("<agent_memory>", exact=True)).to_be_visible()

@@ -65,8 +65,7 @@ def press(page: Page, *keys: str) -> None:
 @pytest.mark.parametrize("javascript", [True, False])
 def test_look_and_approve(new_page, sign_in_as, space, forge, inbox, javascript):
     ask(space, forge)
-    page = sign_in_as("reviewer", new_page(java_script_enabled=javascript))
-    page.goto(inbox)
+    page = sign_in_as("reviewer", new_page(java_script_enabled=javascript), at=inbox)
     page.get_by_role("link", name="rk asked for it").click()
     expect(page.get_by_text("Change 1 of 3")).to_be_visible()
     expect(page.get_by_text("Prompt cache breaks here")).to_be_visible()
@@ -79,8 +78,7 @@ def test_look_and_approve(new_page, sign_in_as, space, forge, inbox, javascript)
 
 def test_approve_with_edits(sign_in_as, space, forge, inbox):
     ask(space, forge)
-    page = sign_in_as("reviewer")
-    page.goto(f"{inbox}1/")
+    page = sign_in_as("reviewer", at=f"{inbox}1/")
     page.get_by_role("link", name="Edit before approving").click()
     page.get_by_label("The text").fill("# Mine\n")
     page.get_by_role("button", name="Approve with my edits").click()
@@ -90,8 +88,7 @@ def test_approve_with_edits(sign_in_as, space, forge, inbox):
 
 def test_two_changes_of_three(sign_in_as, space, forge, inbox):
     ask(space, forge)
-    page = sign_in_as("reviewer")
-    page.goto(f"{inbox}1/")
+    page = sign_in_as("reviewer", at=f"{inbox}1/")
     page.get_by_label("Note for forge").fill("two will do")
     page.get_by_label("Change 2 of 3").uncheck()
     page.get_by_role("button", name="Approve 2 of 3 changes").click()
@@ -101,8 +98,7 @@ def test_two_changes_of_three(sign_in_as, space, forge, inbox):
 
 def test_finding_and_prompt_follow_the_ticks(sign_in_as, space, forge, inbox):
     ask(space, forge, NEW.replace("Check the", "Che\u200bck the"))
-    page = sign_in_as("reviewer")
-    page.goto(f"{inbox}1/")
+    page = sign_in_as("reviewer", at=f"{inbox}1/")
     prompt = page.locator("#prompts-effect")
     expect(page.get_by_label("I looked at")).to_be_visible()
     expect(prompt).to_contain_text("make test-fast")
@@ -117,8 +113,7 @@ def test_finding_and_prompt_follow_the_ticks(sign_in_as, space, forge, inbox):
 
 def test_no_change_is_ticked(sign_in_as, space, forge, inbox):
     ask(space, forge)
-    page = sign_in_as("reviewer")
-    page.goto(f"{inbox}1/")
+    page = sign_in_as("reviewer", at=f"{inbox}1/")
     for number in (1, 2, 3):
         page.get_by_label(f"Change {number} of 3").uncheck()
     expect(page.get_by_role("button", name="Tick at least one change")).to_be_disabled()
@@ -126,8 +121,7 @@ def test_no_change_is_ticked(sign_in_as, space, forge, inbox):
 
 def test_stale_then_rebased_then_approved(sign_in_as, space, forge, inbox):
     ask(space, forge)
-    page = sign_in_as("reviewer")
-    page.goto(f"{inbox}1/")
+    page = sign_in_as("reviewer", at=f"{inbox}1/")
     files.write(space, HUB, PATH, TEXT.replace("# Rules\n", "# Rules of the house\n").encode())
     page.get_by_role("button", name="Approve all 3 changes").click()
     expect(page.get_by_text("Nothing was applied")).to_be_visible()
@@ -141,8 +135,7 @@ def test_stale_then_rebased_then_approved(sign_in_as, space, forge, inbox):
 def test_a_conflict_is_resolved_by_hand(sign_in_as, space, forge, inbox):
     ask(space, forge)
     files.write(space, HUB, PATH, TEXT.replace("pytest -q", "tox").encode())
-    page = sign_in_as("reviewer")
-    page.goto(f"{inbox}1/")
+    page = sign_in_as("reviewer", at=f"{inbox}1/")
     expect(page.get_by_text("It no longer applies.")).to_be_visible()
     expect(page.get_by_role("heading", name="Both texts")).to_be_visible()
     page.get_by_role("link", name="Resolve by hand").last.click()
@@ -155,8 +148,7 @@ def test_a_conflict_is_resolved_by_hand(sign_in_as, space, forge, inbox):
 def test_a_rejection_is_read_by_the_agent(sign_in_as, space, forge, inbox, client):
     ask(space, forge)
     _, secret = accounts.create_token(space, HUB, agent=forge)
-    page = sign_in_as("reviewer")
-    page.goto(f"{inbox}1/")
+    page = sign_in_as("reviewer", at=f"{inbox}1/")
     page.get_by_role("radio", name="too vague").check()
     page.get_by_label("Reason in your own words").fill("name the command")
     page.get_by_role("button", name="Reject").click()
@@ -167,8 +159,7 @@ def test_a_rejection_is_read_by_the_agent(sign_in_as, space, forge, inbox, clien
 
 def test_undo(sign_in_as, space, forge, inbox):
     ask(space, forge)
-    page = sign_in_as("reviewer")
-    page.goto(f"{inbox}1/")
+    page = sign_in_as("reviewer", at=f"{inbox}1/")
     page.get_by_role("button", name="Approve all 3 changes").click()
     page.get_by_role("button", name="Undo the approval").click()
     expect(page.get_by_text("Pending").first).to_be_visible()
@@ -177,8 +168,7 @@ def test_undo(sign_in_as, space, forge, inbox):
 
 def test_grave_findings_hold_a_hurried_click(sign_in_as, space, forge, inbox):
     ask(space, forge, TEXT.replace("Verify the", "Ver\u200bify the"))
-    page = sign_in_as("reviewer")
-    page.goto(f"{inbox}1/")
+    page = sign_in_as("reviewer", at=f"{inbox}1/")
     expect(page.get_by_text("U+200B").first).to_be_visible()
     page.get_by_role("button", name="Approve").first.click()
     assert text(space) == TEXT
@@ -190,8 +180,7 @@ def test_grave_findings_hold_a_hurried_click(sign_in_as, space, forge, inbox):
 def test_many_at_once(sign_in_as, space, forge, inbox):
     edit(space, forge, "pytest -q", "make test-fast")
     edit(space, forge, "from main", "from a tag")
-    page = sign_in_as("reviewer")
-    page.goto(inbox)
+    page = sign_in_as("reviewer", at=inbox)
     page.get_by_label("Select 1").check()
     page.get_by_label("Select 2").check()
     expect(page.get_by_text("2 selected")).to_be_visible()
@@ -207,8 +196,7 @@ def test_the_inbox_by_keyboard(sign_in_as, space, forge, inbox):
     edit(space, forge, "pytest -q", "make test-fast")
     edit(space, forge, "from main", "from a tag")
     edit(space, forge, "Verify the", "Check the")
-    page = sign_in_as("reviewer")
-    page.goto(inbox)
+    page = sign_in_as("reviewer", at=inbox)
     press(page, "j", "x", "j", "x")
     expect(page.get_by_text("2 selected")).to_be_visible()
     press(page, "a")
@@ -221,8 +209,7 @@ def test_the_inbox_by_keyboard(sign_in_as, space, forge, inbox):
 
 def test_the_review_by_keyboard(sign_in_as, space, forge, inbox):
     ask(space, forge)
-    page = sign_in_as("reviewer")
-    page.goto(f"{inbox}1/")
+    page = sign_in_as("reviewer", at=f"{inbox}1/")
     press(page, "a")
     expect(page.get_by_text("Approved by reviewer")).to_be_visible()
     assert text(space) == NEW
@@ -246,8 +233,7 @@ def test_the_review_by_keyboard(sign_in_as, space, forge, inbox):
 def test_walking_from_one_to_the_next(sign_in_as, space, forge, inbox):
     edit(space, forge, "pytest -q", "make test-fast")
     edit(space, forge, "from main", "from a tag")
-    page = sign_in_as("reviewer")
-    page.goto(f"{inbox}1/")
+    page = sign_in_as("reviewer", at=f"{inbox}1/")
     press(page, "j")
     expect(page).to_have_url(re.compile(r"/proposals/2/$"))
     press(page, "k")
@@ -256,8 +242,7 @@ def test_walking_from_one_to_the_next(sign_in_as, space, forge, inbox):
 
 def test_on_a_phone_the_decision_is_one_tap_away(new_page, sign_in_as, space, forge, inbox):
     ask(space, forge)
-    page = sign_in_as("reviewer", new_page(viewport=PHONE))
-    page.goto(f"{inbox}1/")
+    page = sign_in_as("reviewer", new_page(viewport=PHONE), at=f"{inbox}1/")
     page.get_by_role("link", name="Decide").click()
     expect(page.get_by_role("button", name="Approve all 3 changes")).to_be_in_viewport()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -322,8 +307,7 @@ def test_every_decision_without_a_mouse(sign_in_as, space, forge, inbox):
 
 def test_edits_are_typed_and_approved_at_once_by_keyboard(sign_in_as, space, forge, inbox):
     number = ask(space, forge).number
-    page = sign_in_as("reviewer")
-    page.goto(f"{inbox}{number}/")
+    page = sign_in_as("reviewer", at=f"{inbox}{number}/")
     press(page, "e")
     expect(page.get_by_label("The text")).to_be_focused()
     press(page, "Control+Home")
@@ -360,8 +344,7 @@ def test_selecting_says_what_it_would_do_and_can_be_cleared(sign_in_as, new_page
 
 def test_rejecting_many_goes_to_the_reasons_first(sign_in_as, space, forge, inbox):
     number = edit(space, forge, "pytest -q", "make test-fast").number
-    page = sign_in_as("reviewer")
-    page.goto(inbox)
+    page = sign_in_as("reviewer", at=inbox)
     press(page, "j", "r")
     expect(page.locator("h1")).to_have_text("Reject 1 proposal?")
     press(page, "r", "ArrowRight", "Enter")
@@ -372,8 +355,7 @@ def test_rejecting_many_goes_to_the_reasons_first(sign_in_as, space, forge, inbo
 
 def test_the_bar_comes_with_the_first_tick_without_scripts_too(new_page, sign_in_as, space, forge, inbox):
     edit(space, forge, "pytest -q", "make test-fast")
-    page = sign_in_as("reviewer", new_page(java_script_enabled=False))
-    page.goto(inbox)
+    page = sign_in_as("reviewer", new_page(java_script_enabled=False), at=inbox)
     expect(page.locator("#bulk")).to_be_hidden()
     page.get_by_label("Select 1").check()
     page.get_by_role("button", name="Approve selected").click()
@@ -385,8 +367,7 @@ def test_the_next_one_opens_until_one_prefers_to_stay(sign_in_as, space, forge, 
     edit(space, forge, "pytest -q", "make test-fast")
     edit(space, forge, "from main", "from a tag")
     edit(space, forge, "Verify the", "Check the")
-    page = sign_in_as("reviewer")
-    page.goto(f"{inbox}1/")
+    page = sign_in_as("reviewer", at=f"{inbox}1/")
     press(page, "a")
     expect(page).to_have_url(re.compile(r"/proposals/2/$"))
     expect(page.get_by_text("Approved proposal 1, revision 2.")).to_be_visible()
@@ -403,8 +384,7 @@ def test_the_next_one_opens_until_one_prefers_to_stay(sign_in_as, space, forge, 
 def test_changes_are_requested_and_stand_by_themselves(sign_in_as, space, forge, inbox, client):
     ask(space, forge)
     _, secret = accounts.create_token(space, HUB, agent=forge)
-    page = sign_in_as("reviewer")
-    page.goto(f"{inbox}1/")
+    page = sign_in_as("reviewer", at=f"{inbox}1/")
     page.get_by_label("Reason in your own words").fill("name the tag")
     page.get_by_role("button", name="Request changes").click()
     expect(page.get_by_text("Changes requested by reviewer: “name the tag”")).to_be_visible()
@@ -421,8 +401,7 @@ def test_changes_are_requested_and_stand_by_themselves(sign_in_as, space, forge,
 
 def test_ticks_count_without_scripts_and_ask_only_for_what_is_ticked(new_page, sign_in_as, space, forge, inbox):
     ask(space, forge, NEW.replace("Check the", "Che\u200bck the"))
-    page = sign_in_as("reviewer", new_page(java_script_enabled=False))
-    page.goto(f"{inbox}1/")
+    page = sign_in_as("reviewer", new_page(java_script_enabled=False), at=f"{inbox}1/")
     page.get_by_label("Change 3 of 3").uncheck()
     page.get_by_role("button", name="Approve all 3 changes").click()
     expect(page.get_by_text("Approved by reviewer")).to_be_visible()
@@ -441,8 +420,9 @@ def test_the_pages_use_their_window(new_page, sign_in_as, space, forge, inbox, w
 
 def test_both_sides_have_their_line_numbers_where_there_is_little_room(space, forge, sign_in_as, new_page):
     ask(space, forge)
-    page = sign_in_as("viewer", new_page(viewport={"width": 1280, "height": 800}))
-    page.goto(f"/s/{space.slug}/proposals/1/?view=split")
+    page = sign_in_as(
+        "viewer", new_page(viewport={"width": 1280, "height": 800}), at=f"/s/{space.slug}/proposals/1/?view=split"
+    )
     numbers = page.locator("table.split tr").filter(has=page.locator("td:nth-child(4)")).first.locator("td.no")
     sizes = numbers.evaluate_all(
         "(all) => all.map((one) => [one.offsetWidth, parseFloat(getComputedStyle(one).fontSize)])"

@@ -28,8 +28,7 @@ def state(space, pk):
 
 
 def test_deciding_by_keyboard_opens_the_next_one(space, held, sign_in_as):
-    page = sign_in_as("reviewer")
-    page.goto(f"/s/{space.slug}/quarantine/")
+    page = sign_in_as("reviewer", at=f"/s/{space.slug}/quarantine/")
     shown = page.locator("#rh")
     expect(shown).to_have_text(f"Record {held[2]}")
     page.keyboard.press("j")
@@ -57,8 +56,7 @@ def test_deciding_by_keyboard_opens_the_next_one(space, held, sign_in_as):
 
 
 def test_the_prompt_after_admitting_shows_the_record(space, held, sign_in_as):
-    page = sign_in_as("editor")
-    page.goto(f"/s/{space.slug}/quarantine/{held[0]}/")
+    page = sign_in_as("editor", at=f"/s/{space.slug}/quarantine/{held[0]}/")
     expect(page.locator(".as-agent")).to_contain_text("invoice 0 was paid")
     page.get_by_label("I looked at").check()
     page.get_by_role("button", name="Admit", exact=False).first.click()
@@ -68,8 +66,7 @@ def test_the_prompt_after_admitting_shows_the_record(space, held, sign_in_as):
 
 
 def test_the_switch_is_remembered(space, held, sign_in_as):
-    page = sign_in_as("editor")
-    page.goto(f"/s/{space.slug}/quarantine/")
+    page = sign_in_as("editor", at=f"/s/{space.slug}/quarantine/")
     switch = page.get_by_role("switch", name="Open the next one")
     expect(switch).to_be_checked()
     with page.expect_response("**/account/open-next/"):
@@ -83,8 +80,7 @@ def test_the_switch_is_remembered(space, held, sign_in_as):
 
 
 def test_several_are_summed_up_before_they_are_decided(space, held, sign_in_as):
-    page = sign_in_as("editor")
-    page.goto(f"/s/{space.slug}/quarantine/")
+    page = sign_in_as("editor", at=f"/s/{space.slug}/quarantine/")
     expect(page.get_by_role("button", name="Admit…")).to_be_hidden()
     page.keyboard.press("x")
     page.get_by_label(f"Select record {held[1]}").check()
@@ -104,8 +100,7 @@ def test_several_are_summed_up_before_they_are_decided(space, held, sign_in_as):
 
 
 def test_what_is_ticked_stays_ticked_while_one_moves_by_keys(space, held, sign_in_as):
-    page = sign_in_as("editor")
-    page.goto(f"/s/{space.slug}/quarantine/")
+    page = sign_in_as("editor", at=f"/s/{space.slug}/quarantine/")
     for key in "xjjx":
         page.keyboard.press(key)
     expect(page.locator("#rh")).to_have_text(f"Record {held[0]}")
@@ -119,8 +114,7 @@ def test_what_is_ticked_stays_ticked_while_one_moves_by_keys(space, held, sign_i
 
 
 def test_the_answer_for_a_record_one_has_left_moves_no_mark(space, held, sign_in_as, new_page):
-    page = sign_in_as("editor", new_page(own=True))
-    page.goto(f"/s/{space.slug}/quarantine/")
+    page = sign_in_as("editor", new_page(own=True), at=f"/s/{space.slug}/quarantine/")
     waiting = []
     page.route(re.compile(r"/quarantine/\d+/"), lambda route: waiting.append(route))
     with page.expect_request("**/quarantine/*/"):
@@ -136,8 +130,7 @@ def test_the_answer_for_a_record_one_has_left_moves_no_mark(space, held, sign_in
 
 
 def test_a_session_is_decided_from_its_menu(space, held, sign_in_as):
-    page = sign_in_as("editor")
-    page.goto(f"/s/{space.slug}/quarantine/")
+    page = sign_in_as("editor", at=f"/s/{space.slug}/quarantine/")
     menu = page.locator("details.menu").first
     menu.locator("summary").click()
     page.keyboard.press("Escape")
@@ -154,8 +147,7 @@ def test_a_session_is_decided_from_its_menu(space, held, sign_in_as):
 
 
 def test_on_a_phone_and_without_scripts_list_and_record_are_pages(space, held, sign_in_as, new_page):
-    page = sign_in_as("editor", new_page(viewport=PHONE, java_script_enabled=False))
-    page.goto(f"/s/{space.slug}/quarantine/")
+    page = sign_in_as("editor", new_page(viewport=PHONE, java_script_enabled=False), at=f"/s/{space.slug}/quarantine/")
     expect(page.locator("#rh")).to_be_hidden()
     page.get_by_role("link", name=re.compile("invoice 1 was paid")).click()
     expect(page.locator("#rh")).to_have_text(f"Record {held[1]}")
@@ -167,8 +159,7 @@ def test_on_a_phone_and_without_scripts_list_and_record_are_pages(space, held, s
 
 
 def test_somebody_else_was_quicker(space, held, sign_in_as, member):
-    page = sign_in_as("editor")
-    page.goto(f"/s/{space.slug}/quarantine/{held[0]}/")
+    page = sign_in_as("editor", at=f"/s/{space.slug}/quarantine/{held[0]}/")
     quarantine.admit(space, HUB.of_person(member("reviewer"), "reviewer"), held[0], looked=True)
     page.get_by_label("I looked at").check()
     page.get_by_role("button", name="Admit", exact=False).first.click()

@@ -63,8 +63,7 @@ def test_a_fought_file_is_held_again(home, space, sign_in_as):
     for number in range(1, 5):
         (home / ".claude/CLAUDE.md").write_text(f"{RULES}- Round {number}.\n")
         files.sync_path(space, "/claude/CLAUDE.md")
-    page = sign_in_as("owner")
-    page.goto("/s/ledger/proposals/")
+    page = sign_in_as("owner", at="/s/ledger/proposals/")
     expect(page.get_by_text("No longer held.")).to_be_visible()
     expect(page.get_by_text("not reviewed", exact=False).first).to_be_visible()
     picture(page, "fought-inbox")
