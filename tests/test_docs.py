@@ -122,7 +122,7 @@ def test_every_call_is_on_the_page_about_rest():
 # ---- the map of the code
 
 NAMED = re.compile(r"`((?:[\w.]+/)+(?:[\w.]+\.(?:py|html))?)(?:: (\w+))?`")
-PACKAGE_ROW = re.compile(r"^\| `(\w+)/` \|(.*)\|$", re.MULTILINE)
+PACKAGE_ROW = re.compile(r"^\| `([\w/]+)/` \|(.*)\|$", re.MULTILINE)
 AS_PACKAGES = (TREE / "memoryhub/api/base.py").exists()  # the last one named
 
 
