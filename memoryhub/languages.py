@@ -14,6 +14,7 @@ from typing import Any
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError
 from django.http import HttpRequest
+from django.template.loaders import cached
 from django.utils import translation
 from django.utils.translation.trans_real import parse_accept_lang_header
 
@@ -88,6 +89,13 @@ def speak(language: str) -> None:
         translation.deactivate_all()
     else:
         translation.activate(language)
+
+
+class ByLanguage(cached.Loader):
+    """Keeps each template as it was read in each language: its words are text from then on."""
+
+    def cache_key(self, template_name: str, skip: Any = None) -> str:
+        return f"{translation.get_language()} {super().cache_key(template_name, skip)}"
 
 
 # ---- sentences that exist already ----

@@ -1,4 +1,4 @@
-"""Loads the templates of pages without their indentation, which is for those who edit them, once for each language."""
+"""Loads the templates of pages without their indentation, which is for those who edit them; tags that become text meanwhile."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 
 from django.template import Context, Node
 from django.template.base import FilterExpression, TextNode
-from django.template.loaders import cached, filesystem
-from django.utils.translation import get_language
+from django.template.loaders import filesystem
 
 INDENTATION = re.compile(r"\n[ \t]+")
 CompileTag = Callable[[Any, Any], Any]
@@ -21,13 +20,6 @@ class WithoutIndentation(filesystem.Loader):
     def get_contents(self, origin: Any) -> str:
         text: str = super().get_contents(origin)
         return INDENTATION.sub("\n", text) if origin.name.endswith(".html") else text
-
-
-class ByLanguage(cached.Loader):
-    """Keeps each template as it was read in each language: its words are text from then on."""
-
-    def cache_key(self, template_name: str, skip: Any = None) -> str:
-        return f"{get_language()} {super().cache_key(template_name, skip)}"
 
 
 def is_known(expression: FilterExpression) -> bool:

@@ -180,7 +180,7 @@ TEMPLATES = [
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [packaged("templates"), NINJA / "templates"],
         "OPTIONS": {
-            "loaders": [("memoryhub.loaders.ByLanguage", LOADERS)],
+            "loaders": [("memoryhub.languages.ByLanguage", LOADERS)],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
@@ -205,6 +205,8 @@ if REPLICA_URL:
     DATABASE_ROUTERS = ["memoryhub.db.replica.Router"]
 
 AUTH_USER_MODEL = "memoryhub.Person"
+# The second is that of sessions which an earlier version began.
+AUTHENTICATION_BACKENDS = ["memoryhub.sessions.SignedIn", "django.contrib.auth.backends.ModelBackend"]
 LOGIN_URL = "/login/"
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [

@@ -1,6 +1,6 @@
 """Django's library `i18n`, with a `translate` and a `blocktranslate` that do less: a row of a list has up to ten of them.
 
-Templates are read once for each language (`memoryhub.loaders`), so plain words are text by then, and of a sentence only its
+Templates are read once for each language (`memoryhub.languages`), so plain words are text by then, and of a sentence only its
 values are left. Whatever else these tags can do is left to Django's.
 """
 

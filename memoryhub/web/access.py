@@ -108,6 +108,7 @@ def space_page(action: str, *, methods: tuple[str, ...] = ("GET", "HEAD", "POST"
                 return wrong_method(request, methods)
             with named_as_in(request.space):
                 if request.method in ("GET", "HEAD"):
+                    request.space.kept = {}  # for `spaces.read_once`
                     return replica.read(lambda: view(request, **kwargs))
                 return view(request, **kwargs)
 

@@ -70,7 +70,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "filtered": any(filters.values()),
         "who_chips": ACTOR_FILTERS,
         "kinds": [(kind, KIND_LABELS.get(kind, kind)) for kind in activity.KINDS],
-        "first": ActivityLine.objects.within(request.space).order_by("at").values_list("at", flat=True).first(),
+        "first": activity.first_at(request.space),
     }
     if not any(filters.values()) and not before:
         context |= {"daily": activity.daily(request.space), "pictures": PICTURES}

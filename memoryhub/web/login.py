@@ -44,7 +44,7 @@ def enter(request: HttpRequest, person: Person, leads_to: str, *, by: str) -> Ht
 
 def sign_in(request: HttpRequest, person: Person, *, by: str = "password", factor: str = "") -> None:
     """Starts a fresh session, which its owner then sees in the list of theirs. `factor` is the second factor that was shown."""
-    login(request, person, backend="django.contrib.auth.backends.ModelBackend")
+    login(request, person, backend="memoryhub.sessions.SignedIn")
     request.session.pop(PENDING, None)
     request.session.set_expiry(None)
     request.session.update({"signed_in_at": time.time(), "signed_in_by": by, "second_factor": factor})

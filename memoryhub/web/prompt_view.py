@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from memoryhub import dialects
+from memoryhub.db.prepared import any_of, prepared
 from memoryhub.dialects import BYTES_PER_TOKEN, Entry, Part, Warn, tokens_of_bytes
 from memoryhub.domain.prompts import LAYER_NAMES, Prompt
 from memoryhub.models import Revision, Space
@@ -40,6 +41,13 @@ WARNINGS_ABOUT_SOURCES = {"duplicate_source", "sources_unused", "is_directory", 
 
 def layer_of(kind: str) -> str:
     return kind if kind in LAYERS else "plain"
+
+
+REVISIONS = prepared(
+    lambda space, paths, numbers: (
+        Revision.objects.within(space).filter(any_of("path", paths), any_of("number", numbers)).defer("content")
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,8 +213,8 @@ class PromptView:
 
     def revisions(self) -> dict[tuple[str, int], Revision]:
         wanted = self.prompt.revisions
-        found = Revision.objects.within(self.space).filter(path__in=wanted, number__in=wanted.values())
-        return {(one.path, one.number): one for one in found.defer("content") if wanted.get(one.path) == one.number}
+        found = REVISIONS(self.space.pk, list(wanted), list(wanted.values())) if wanted else ()
+        return {(one.path, one.number): one for one in found if wanted.get(one.path) == one.number}
 
     @property
     def folded(self) -> int:

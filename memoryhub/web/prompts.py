@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from memoryhub import dialects
+from memoryhub.db.prepared import any_of, prepared
 from memoryhub.domain import files, prompts
 from memoryhub.errors import HubError, NotFound
 from memoryhub.forms import PromptSettingsForm
@@ -52,7 +53,7 @@ def page(request: HttpRequest, agent: str) -> HttpResponse:
         "call": call,
         "follows_call": follows_call(request),
         "get": picked_values(request, call),
-        "agents": list(prompts.agents_of_space(request.space)),
+        "agents": prompts.listed_agents(request.space),
     }
     status = 200
     try:
@@ -144,13 +145,18 @@ def assemble_prompt(request: HttpRequest, agent: Agent, call: prompts.LastCall |
     return prompts.assemble(request.space, agent, **words, at=at, system_prompt=base)
 
 
+PATHS = prepared(
+    lambda space, numbers: (
+        Proposal.objects.within(space).filter(any_of("number", numbers)).values_list("path", flat=True)
+    )
+)
+
+
 def prompt_context(request: HttpRequest, agent: Agent, call: prompts.LastCall | None) -> dict[str, Any]:
     prompt = assemble_prompt(request, agent, call)
     threads = prompts.threads_of(request.space, agent)
     view = PromptView(request.space, prompt)
-    paths = Counter(
-        Proposal.objects.within(request.space).filter(number__in=prompt.pending).values_list("path", flat=True)
-    )
+    paths = Counter(PATHS(request.space.pk, list(prompt.pending)) if prompt.pending else ())
     return {
         "prompt": prompt,
         "view": view,

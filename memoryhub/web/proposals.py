@@ -58,7 +58,7 @@ def inbox_context(request: HttpRequest) -> dict[str, Any]:
     return {
         "unreviewed": unreviewed[:UNREVIEWED_SHOWN], "more_unreviewed": max(0, len(unreviewed) - UNREVIEWED_SHOWN),
         "get": get, "view": view, "order": order, "box": box, "counts_by_view": by_view,
-        "agents": prompts.agents_of_space(request.space), "is_filtered": is_filtered,
+        "agents": prompts.listed_agents(request.space), "is_filtered": is_filtered,
         "days": spaces.get_setting(request.space, "proposal_days"), "may_decide": may(request.role, "decide"),
     }  # fmt: skip
 

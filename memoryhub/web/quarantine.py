@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from memoryhub.domain import longterm, prompts, quarantine, spaces, working
 from memoryhub.errors import Conflict, HubError, Invalid
 from memoryhub.languages import translated
-from memoryhub.models import Agent, Record
+from memoryhub.models import Record
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.helpers import clean_text, page_or_part, parse_number, parse_numbers
 from memoryhub.web.notices import done, refused
@@ -84,7 +84,7 @@ def queue_context(request: HttpRequest) -> dict[str, Any]:
         "is_filtered": any(given.values()),
         "counts_by_state": counts,
         "states": state_chips(counts, working.unseen(request.space).count()),
-        "agents": Agent.objects.within(request.space),
+        "agents": prompts.listed_agents(request.space),
         "codes": list(quarantine.DEFAULT_STEPS),
         "ticked": parse_numbers(request.GET.getlist("pick")),
     }

@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from memoryhub.db.prepared import any_of, prepared
 from memoryhub.domain import spaces, working
 from memoryhub.errors import Invalid, NotFound, TooLarge
 from memoryhub.languages import translated
@@ -28,7 +29,7 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 def show_list(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpResponse:
-    entries = list(working.live(request.space))
+    entries = working.listed(request.space)
     order = "soon" if request.GET.get("order") == "soon" else "new"
     if order == "soon":
         entries.sort(key=lambda one: (one.is_pinned, one.expires_at))
@@ -62,10 +63,18 @@ def show_entry(request: HttpRequest, pk: int, *, status: int = 200, **more: Any)
     return render(request, "working/entry.html", {"entry": one, "history": history, **more}, status=status)
 
 
+FACT_CHECKS = prepared(
+    lambda space, records: (
+        Record.objects.within(space)
+        .filter(any_of("id", records), node_kind=Record.NodeKind.FACT_CHECK)
+        .values_list("pk", flat=True)
+    )
+)
+
+
 def mark_fact_checks(space: Space, entries: list[WorkingEntry]) -> None:
     ids = [one.record_id for one in entries if one.record_id]
-    found = Record.objects.within(space).filter(pk__in=ids, node_kind=Record.NodeKind.FACT_CHECK)
-    checks = set(found.values_list("pk", flat=True))
+    checks = set(FACT_CHECKS(space.pk, ids)) if ids else set()
     for one in entries:
         one.is_fact_check = one.record_id in checks
 

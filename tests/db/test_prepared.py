@@ -5,13 +5,16 @@ from django.db.models.sql.compiler import SQLCompiler
 
 from memoryhub.db.prepared import any_of, prepared
 from memoryhub.domain import accounts, prompts, spaces
-from memoryhub.models import HUB, Actor, Agent, Source
+from memoryhub.models import HUB, Actor, Agent, Membership, Role, Source
 
 pytestmark = pytest.mark.django_db
 AGENTS = prepared(
     lambda space, slugs: Agent.objects.within(space).filter(any_of("slug", slugs), is_on=True).order_by("slug")
 )
 NAMES = prepared(lambda space: Agent.objects.within(space).order_by("-slug").values_list("slug", "retrieval")[:2])
+OWNERS = prepared(
+    lambda space: Membership.objects.filter(space_id=space, role=Role.OWNER).values_list("role", flat=True)
+)
 SOURCES = prepared(lambda space: Source.objects.within(space).select_related("agent").order_by("position"))
 
 
@@ -41,6 +44,7 @@ def test_it_finds_values_and_what_is_related(space, agents):
     prompts.add_source(space, HUB, "/memories/a.md", agent=agents[0])
     assert NAMES(space.pk) == [("two", {}), ("three", {})]
     assert [one.agent for one in SOURCES(space.pk)] == agents[:1]
+    assert OWNERS(space.pk) == ["owner"]
 
 
 def test_django_puts_it_into_sql_once_and_postgresql_plans_it_for_any_value(space, agents, statements, monkeypatch):

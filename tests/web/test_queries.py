@@ -74,3 +74,15 @@ def test_a_prompt_asks_once_which_sources_nobody_reviewed(house, as_role, statem
         prompts.add_source(house.space, HUB, f"/memories/{name}")
     sent = asked(as_role("owner"), f"/s/{house.space.slug}/prompt/{agent.slug}/", statements)
     assert sum('"memoryhub_file"."unreviewed_from" IS NOT NULL' in sql for sql in sent) == 1
+
+
+def test_the_page_of_a_file_asks_once_for_mounts_sources_and_agents(house, as_role, statements):
+    prompts.create_agent(house.space, HUB, "scout")
+    files.add_mount(house.space, HUB, "/memories/", store="database", policy="trusted")
+    files.write(house.space, HUB, "/memories/a/one.md", b"Be kind.\n")
+    prompts.add_source(house.space, HUB, "/memories/a/one.md")
+    sent = asked(as_role("owner"), f"/s/{house.space.slug}/files/memories/a/one.md", statements)
+    said = [sql.replace('"', "") for sql in sent]
+    for table in ("mount WHERE space_id = %(space)s ORDER", "source WHERE", "agent WHERE"):
+        assert sum(f"FROM memoryhub_{table} " in sql for sql in said) == 1, [s for s in said if table in s]
+    assert len(sent) <= 18

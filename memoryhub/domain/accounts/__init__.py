@@ -57,6 +57,7 @@ from memoryhub.domain.accounts.sessions import (
     live_sessions,
     note_seen,
     note_sign_in,
+    person_of_session,
 )
 from memoryhub.domain.accounts.throttle import check_password
 from memoryhub.domain.accounts.tokens import (
@@ -113,6 +114,7 @@ __all__ = [
     "person_by_name",
     "person_of_identity",
     "person_of_proxy",
+    "person_of_session",
     "remove_passkey",
     "remove_totp",
     "require",

@@ -11,6 +11,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from memoryhub.db import statements
+from memoryhub.db.prepared import prepared
 from memoryhub.domain import activity
 from memoryhub.errors import NotFound
 from memoryhub.models import Actor, FailedTry, Person, SignIn, SignInLink
@@ -41,6 +42,14 @@ ENDED_KEYS = f"""
 SELECT i.session_key FROM memoryhub_signin i
  WHERE {ENDED} AND (i.person_id = %(person)s OR %(person)s::bigint IS NULL)
 """  # noqa: S608 (a condition of ours)
+
+
+PERSON = prepared(lambda pk: Person.objects.filter(pk=pk))
+
+
+def person_of_session(pk: int) -> Person | None:
+    """The person who signed in, also one who was deactivated since."""
+    return PERSON.first(pk)
 
 
 def live_session(session_key: str) -> tuple[str, datetime, bool] | None:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+from functools import lru_cache
 from typing import Any
 
 from django.db import connection
@@ -15,6 +16,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from memoryhub.db import statements
+from memoryhub.db.prepared import prepared
 from memoryhub.models import ActivityLine, Actor, Person, Space
 from memoryhub.requests import current_request_id
 
@@ -161,12 +163,31 @@ class LinePage:
     back_to: datetime | None = None
 
 
+@lru_cache(maxsize=16)
+def _newest(most: int) -> prepared:
+    return prepared(
+        lambda space, before: ActivityLine.objects.within(space).filter(pk__lt=before).order_by("-id")[:most]
+    )
+
+
+FIRST_AT = prepared(lambda space: ActivityLine.objects.within(space).order_by("at").values_list("at", flat=True)[:1])
+NO_LINE = 1 << 62
+
+
+def first_at(space: Space) -> datetime | None:
+    """When the first line of a space was written."""
+    found: datetime | None = FIRST_AT.first(space.pk)
+    return found
+
+
 def page_of_lines(space: Space, page: int, *, before: int | None = None, **filters: Any) -> LinePage:
     """The next page of lines that fit. No index has their words, so one search reads at most MAX_SEARCHED of them."""
     before = search_start(space, before, filters.get("until"))
-    ends = _search_ends(space, before, filters) if any(filters.values()) else []
-    found = find_lines(space, before=before, **filters)
-    rows = list((found.filter(pk__gte=ends[0]) if ends else found)[: page + 1])
+    if any(filters.values()):
+        ends, found = _search_ends(space, before, filters), find_lines(space, before=before, **filters)
+        rows = list((found.filter(pk__gte=ends[0]) if ends else found)[: page + 1])
+    else:
+        ends, rows = [], _newest(page + 1)(space.pk, before or NO_LINE)
     if len(rows) > page:
         return LinePage(rows[:page], older=rows[page - 1].pk)
     if len(ends) < 2:  # there are no older lines

@@ -8,12 +8,13 @@ import math
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db import connection
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from memoryhub.db import statements
+from memoryhub.db.prepared import prepared
 from memoryhub.detectors import titles
 from memoryhub.domain.activity.log import start_of_day
 from memoryhub.languages import translated
@@ -99,9 +100,7 @@ def figures(space: Space) -> Figures:
         "day": timezone.localdate(),
         "max": MAX_COUNTED,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(FIGURES, values)
-        return Figures(*(int(figure) for figure in cursor.fetchone()))
+    return Figures(*(int(figure) for figure in statements.row(FIGURES, values)))
 
 
 def pipe_width(count: int) -> float:
@@ -133,15 +132,20 @@ KIND_SENTENCES = {
 CHANGES = gettext_lazy("%(agent)s changes %(thing)s")
 
 
-def waiting_items(space: Space, now: Figures) -> list[WaitingItem]:
-    """What waits in a space, the riskiest first: proposals, held records, entries to check, files that are not on disk."""
-    pending = (
+RISKIEST = prepared(
+    lambda space: (
         Proposal.objects.within(space)
         .filter(state__in=("pending", "outdated"))
         .select_related("agent")
         .defer("content")
+        .order_by("-risk", "created_at")[:3]
     )
-    items = [waiting_proposal(proposal) for proposal in pending.order_by("-risk", "created_at")[:3]]
+)
+
+
+def waiting_items(space: Space, now: Figures) -> list[WaitingItem]:
+    """What waits in a space, the riskiest first: proposals, held records, entries to check, files that are not on disk."""
+    items = [waiting_proposal(proposal) for proposal in RISKIEST(space.pk)]
     if more := now.proposals + now.promotions - len(items):
         title = ngettext("%(count)s more proposal", "%(count)s more proposals", more) % {"count": f"{more:,}"}
         items.append(WaitingItem("proposal", title, "proposals/", _("sorted by age and risk")))
@@ -174,9 +178,8 @@ def waiting_items(space: Space, now: Figures) -> list[WaitingItem]:
 
 def held_reasons(space: Space) -> str:
     """Why records are held, as text, the commonest reason first: 28 incoherent, 9 injection."""
-    with connection.cursor() as cursor:
-        cursor.execute(HELD_REASONS, [space.pk, MAX_COUNTED])
-        counted = [(reason.partition(":")[0], count) for reason, count in cursor.fetchall()]
+    found = statements.rows(HELD_REASONS, [space.pk, MAX_COUNTED])
+    counted = [(reason.partition(":")[0], count) for reason, count in found]
     named = [
         f"{count:,} {translated(titles.IN_LISTS.get(reason, reason or 'to look at'))}" for reason, count in counted
     ]

@@ -14,6 +14,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from memoryhub.db import statements
+from memoryhub.db.prepared import prepared
 from memoryhub.domain import activity, spaces
 from memoryhub.errors import NotFound
 from memoryhub.models import Actor, File, Proposal, Revision, Space
@@ -216,9 +217,14 @@ def content_of(file: File, number: int) -> bytes:
     return found[0][0]
 
 
+REVISION = prepared(
+    lambda space, file, number: Revision.objects.within(space).filter(file_id=file, number=number).order_by("pk")
+)
+
+
 def get_revision(file: File, number: int) -> Revision:
     """One revision of a file, with its content."""
-    revision = Revision.objects.within(file.space_id).filter(file=file, number=number).first()
+    revision = REVISION.first(file.space_id, file.pk, number)
     if revision is None:
         raise _no_revision(file, number)
     return revision

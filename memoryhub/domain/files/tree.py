@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from django.db.models import Count, Q
+from django.db.models import Count
 from django.utils import timezone
 
+from memoryhub.db.prepared import any_of, prepared
+from memoryhub.domain import spaces
 from memoryhub.domain.files import find, mounts
 from memoryhub.errors import HubError
 from memoryhub.models import Agent, Editing, File, Mount, Person, Proposal, Revision, Source, Space
@@ -56,10 +58,20 @@ def folder_entries(space: Space, prefix: str, start: int = 0) -> tuple[list[Fold
     return rows, total
 
 
+PENDING_BY_PATH = prepared(
+    lambda space, wanted: (
+        Proposal.objects.within(space)
+        .filter(any_of("path", wanted), state="pending")
+        .order_by()
+        .values_list("path")
+        .annotate(n=Count("pk"))
+    )
+)
+
+
 def pending_by_path(space: Space, wanted: Iterable[str]) -> dict[str, int]:
     """How many proposals are pending on each of these paths."""
-    pending = Proposal.objects.within(space).filter(state="pending", path__in=list(wanted)).order_by()
-    return dict(pending.values_list("path").annotate(n=Count("pk")))
+    return dict(PENDING_BY_PATH(space.pk, list(wanted)))
 
 
 @dataclass(frozen=True)
@@ -72,9 +84,14 @@ class _TreeContext:
     sources: Iterable[str]
 
 
+PENDING_AT = prepared(
+    lambda space, path: Proposal.objects.within(space).filter(state="pending", path=path).order_by("number")[:50]
+)
+
+
 def pending_proposals(space: Space, path: str) -> list[Proposal]:
     """The pending proposals of a path, oldest first, at most 50."""
-    return list(Proposal.objects.within(space).filter(state="pending", path=path).order_by("number")[:50])
+    return PENDING_AT(space.pk, path)
 
 
 def tree(space: Space, path: str) -> list[FolderEntry]:
@@ -113,12 +130,20 @@ STORE_LABELS = {
 }
 
 
+THERE = prepared(
+    lambda space, wanted: (
+        File.objects.within(space)
+        .filter(any_of("path", wanted), is_deleted=False, thread_id="", revision__gt=0)
+        .values_list("path", flat=True)
+    )
+)
+
+
 def _missing_sources(space: Space, sources: Iterable[str], prefix: str, listed: set[str]) -> list[FolderEntry]:
     """Entries for the sources that should be in a folder and are not."""
     absent = {path for path in sources if paths.parent(path) == prefix and path not in listed}
     if absent:
-        there = File.objects.within(space).filter(path__in=absent, is_deleted=False, thread_id="", revision__gt=0)
-        absent -= set(there.values_list("path", flat=True))
+        absent -= set(THERE(space.pk, list(absent)))
     return [FolderEntry(path, path.rpartition("/")[2], False, note="missing") for path in sorted(absent)]
 
 
@@ -136,13 +161,25 @@ def mount_at(space: Space, path: str) -> Mount | None:
 # ---- whose prompts a file is in
 
 
+SOURCES = prepared(lambda space: Source.objects.within(space))
+WITH_MEMORY = prepared(lambda space: Agent.objects.within(space).filter(memory_is_on=True).order_by("name", "pk"))
+
+
+def _sources(space: Space) -> list[Source]:
+    return spaces.read_once(space, "sources", lambda: SOURCES(space.pk))
+
+
+def _agents_with_memory(space: Space) -> list[Agent]:
+    return spaces.read_once(space, "agents with memory", lambda: WITH_MEMORY(space.pk))
+
+
 def source_readers(space: Space) -> dict[str, list[str]]:
     """For each path that prompts show, the names of the agents that have it: for lists of many files."""
-    everything = list(Source.objects.within(space))
+    everything = _sources(space)
     listed = [source for source in everything if source.is_on]
     have_own = {source.agent_id for source in everything} - {None}
     found: dict[str, list[str]] = {}
-    for agent in Agent.objects.within(space).filter(memory_is_on=True).order_by("name", "pk"):
+    for agent in _agents_with_memory(space):
         of = agent.pk if agent.pk in have_own else None
         shown = [source.path for source in listed if source.agent_id == of]
         if agent.fetched_dialect.family == "hub":  # which takes these in without a source
@@ -154,13 +191,13 @@ def source_readers(space: Space) -> dict[str, list[str]]:
 
 def in_every_prompt(space: Space) -> set[str]:
     """The paths that stand in the prompt of every agent with memory, and of the next one that somebody makes."""
-    listed = list(Source.objects.within(space))
+    listed = _sources(space)
     shared = {source.path for source in listed if source.agent_id is None and source.is_on}
     own: dict[int, set[str]] = {}
     for source in listed:
         if source.agent_id is not None:
             own.setdefault(source.agent_id, set()).update([source.path] if source.is_on else [])
-    with_memory = list(Agent.objects.within(space).filter(memory_is_on=True))
+    with_memory = _agents_with_memory(space)
     for agent in with_memory:
         shared &= own.get(agent.pk, shared)
     is_hub = all(agent.fetched_dialect.family == "hub" for agent in with_memory)
@@ -169,16 +206,14 @@ def in_every_prompt(space: Space) -> set[str]:
 
 def agents_reading(space: Space, path: str) -> list[Agent]:
     """The agents whose prompt has this path: by their own list of sources, or by the space's if they have none."""
-    listed = list(Source.objects.within(space))
+    listed = _sources(space)
     have_own = {source.agent_id for source in listed} - {None}
     showing = {source.agent_id for source in listed if source.path == path and source.is_on}
-    everyone = Agent.objects.within(space).filter(memory_is_on=True).order_by("name", "pk")
+    everyone = _agents_with_memory(space)
     if path in PROMPT_FILES.values():
         return [agent for agent in everyone if agent.fetched_dialect.family == "hub"]
-    shown = Q(pk__in=showing - {None})
-    if None in showing:
-        shown |= ~Q(pk__in=have_own)
-    return list(everyone.filter(shown))
+    shown_to_others = None in showing
+    return [agent for agent in everyone if agent.pk in showing or (shown_to_others and agent.pk not in have_own)]
 
 
 # ---- who else has the file open

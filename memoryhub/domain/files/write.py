@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
+from memoryhub.db.prepared import prepared
 from memoryhub.domain.files import mounts, revisions
 from memoryhub.domain.files.change import (
     Guard,
@@ -138,9 +139,14 @@ def exists(space: Space, path: str, *, thread_id: str = "") -> bool:
     return True
 
 
+FILE_ROW = prepared(
+    lambda space, path, thread: File.objects.within(space).filter(path=path, thread_id=thread, revision__gt=0)
+)
+
+
 def file_row(space: Space, path: str, thread_id: str = "") -> File:
     """The row of a file that the hub knows, deleted or not."""
-    file = File.objects.within(space).filter(path=path, thread_id=thread_id, revision__gt=0).first()
+    file = FILE_ROW.first(space.pk, path, thread_id)
     if file is None:
         raise edits.file_not_found(path)
     return file

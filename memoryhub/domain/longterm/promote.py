@@ -7,8 +7,10 @@ from hashlib import sha256
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from memoryhub.db import statements
+from memoryhub.db.prepared import prepared
 from memoryhub.domain import quarantine, retrieval, working
 from memoryhub.domain.accounts import require
 from memoryhub.domain.longterm import chunks, conflicts, entries, map
@@ -95,16 +97,22 @@ def _neighbours(space: Space, content: str) -> tuple[list[Neighbour], int, float
     return shown[:MAX_NEIGHBOURS], len(alike) - len(shown[:MAX_NEIGHBOURS]), least, "", vector
 
 
+def _requested(space: Any) -> QuerySet[Proposal]:
+    pending = Proposal.objects.within(space).filter(state=Proposal.State.PENDING).order_by("-number")
+    return pending.filter(pk__in=pending.values("pk")[:MAX_PENDING], kind=Proposal.Kind.PROMOTION)[:MAX_ON_MAP]
+
+
+REQUESTED = prepared(_requested)
+
+
 def requested_promotions(space: Space) -> list[map.Newcomer]:
     """The newest promotions that agents wait for, for the map. A server is asked for no vectors while somebody opens a page."""
     try:
         embedder = retrieval.serving_embedder(space)
     except EmbedderUnavailable:
         return []
-    pending = Proposal.objects.within(space).filter(state=Proposal.State.PENDING).order_by("-number")
-    newest = pending.filter(pk__in=pending.values("pk")[:MAX_PENDING], kind=Proposal.Kind.PROMOTION)
     found = []
-    for one in newest[:MAX_ON_MAP] if embedder.is_local else ():
+    for one in REQUESTED(space.pk) if embedder.is_local else ():
         text = bytes(one.content or b"").decode("utf-8", "replace")
         vector = retrieval.query_vector(embedder, text[:MAX_QUERY])
         found.append(map.Newcomer(vector, f"#{one.number}", entries.title_of_entry(text), f"proposals/{one.number}/"))

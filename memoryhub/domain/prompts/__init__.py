@@ -9,6 +9,7 @@ from memoryhub.domain.prompts.agents import (
     connect_agent,
     create_agent,
     delete_agent,
+    listed_agents,
     names_of_agents,
 )
 from memoryhub.domain.prompts.agents_behind import (
@@ -132,6 +133,7 @@ __all__ = [
     "is_source",
     "last_calls",
     "line_origin",
+    "listed_agents",
     "listed_sources",
     "moments_of",
     "names_of_agents",

@@ -12,6 +12,7 @@ from django.utils.text import slugify
 
 from memoryhub import dialects
 from memoryhub.db import statements
+from memoryhub.db.prepared import prepared
 from memoryhub.dialects import deepagents
 from memoryhub.domain import accounts, activity, retrieval, spaces
 from memoryhub.domain.accounts import require
@@ -148,6 +149,15 @@ def delete_agent(agent: Agent, actor: Actor) -> None:
     spaces.mark_setup(space)
 
 
+AGENTS = prepared(lambda space: Agent.objects.within(space).order_by("name", "pk"))
+AGENT_AT = prepared(lambda space, slug: Agent.objects.within(space).select_related("space").filter(slug=slug))
+
+
+def listed_agents(space: Space) -> list[Agent]:
+    """The agents of a space by name, for a page that lists them all."""
+    return spaces.read_once(space, "agents", lambda: AGENTS(space.pk))
+
+
 def agents_of_space(space: Space) -> QuerySet[Agent]:
     return Agent.objects.within(space).order_by("name", "pk")
 
@@ -158,7 +168,7 @@ def names_of_agents(space: Space) -> dict[str, str]:
 
 
 def agent_by_slug(space: Space, slug: str) -> Agent:
-    agent = Agent.objects.within(space).select_related("space").filter(slug=slug).first()
+    agent: Agent | None = AGENT_AT.first(space.pk, slug)
     if agent is None:
         raise NotFound(f"There is no agent {slug!r} in this space.")
     return agent

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from django.db.models import F, Q
@@ -16,6 +17,7 @@ from django.utils.translation import gettext_lazy
 
 from memoryhub.db import fragments, statements
 from memoryhub.db.cache import ENTRY_BYTES, Cache
+from memoryhub.db.prepared import any_of, prepared
 from memoryhub.domain import activity
 from memoryhub.domain.prompts import inputs_sql
 from memoryhub.domain.prompts.assemble import assemble_request
@@ -77,14 +79,22 @@ def agent_rows(space: Space, *, words: str = "", after: str = "", limit: int = 1
     return rows_for(space, agents[:limit]), agents[limit - 1].slug if len(agents) > limit else ""
 
 
+@lru_cache(maxsize=16)
+def _called_last(most: int) -> prepared:
+    latest = F("seen_at").desc(nulls_last=True)
+    return prepared(lambda space: Agent.objects.within(space).order_by(latest, "slug")[:most])
+
+
 def agents_called_last(space: Space, limit: int) -> list[AgentRow]:
     """The agents that called last, newest first, then those that never did."""
-    found = Agent.objects.within(space).order_by(F("seen_at").desc(nulls_last=True), "slug")
-    return rows_for(space, list(found[:limit]))
+    return rows_for(space, _called_last(limit)(space.pk))
 
 
 def agent_row(space: Space, agent: Agent) -> AgentRow:
     return rows_for(space, [agent])[0]
+
+
+SIZES = prepared(lambda space, wanted: PromptText.objects.within(space).filter(any_of("sha256", wanted)).defer("text"))
 
 
 def rows_for(space: Space, agents: list[Agent]) -> list[AgentRow]:
@@ -93,7 +103,7 @@ def rows_for(space: Space, agents: list[Agent]) -> list[AgentRow]:
         by_agent.setdefault(one.delivery.agent_id, []).append(one)
     last = {pk: threads[0] for pk, threads in by_agent.items()}
     shas = {one.delivery.sha256 for one in last.values()}
-    texts = {one.sha256: one for one in PromptText.objects.within(space).filter(sha256__in=shas).defer("text")}
+    texts = {one.sha256: one for one in SIZES(space.pk, list(shas))} if shas else {}
     out = []
     for agent in agents:
         newest = last.get(agent.pk)

@@ -15,6 +15,7 @@ from django.utils import timezone
 from memoryhub import dialects
 from memoryhub.db import statements
 from memoryhub.db.cache import Cache
+from memoryhub.db.prepared import prepared
 from memoryhub.detectors import secrets
 from memoryhub.domain import jobs
 from memoryhub.domain.prompts import agents_behind
@@ -122,9 +123,17 @@ def delivered_text(space: Space, sha256: str) -> PromptText | None:
     return PromptText.objects.within(space).filter(sha256=sha256).first()
 
 
+DELIVERED = prepared(
+    lambda space, agent, sha256: (
+        Delivery.objects.within(space).filter(agent_id=agent, sha256=sha256).order_by("-last_at", "-pk")[:1]
+    )
+)
+
+
 def delivered_at(agent: Agent, sha256: str) -> Delivery | None:
     """The last time this agent got exactly these bytes, on whatever thread."""
-    return deliveries_of(agent).filter(sha256=sha256).first()
+    found: Delivery | None = DELIVERED.first(agent.space_id, agent.pk, sha256)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

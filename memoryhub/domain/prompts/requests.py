@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 from django.utils import timezone
 
 from memoryhub import dialects
+from memoryhub.db.prepared import any_of, prepared
 from memoryhub.detectors import secrets
 from memoryhub.dialects import Dialect
 from memoryhub.domain import retrieval
@@ -244,10 +245,13 @@ def compare_query(at: datetime, values: dict[str, Any]) -> str:
     return urlencode({name: value for name, value in named.items() if value})
 
 
+TEXTS = prepared(lambda space, wanted: PromptText.objects.within(space).filter(any_of("sha256", wanted)))
+
+
 def stored_texts(space_id: int, requests: Iterable[StoredRequest]) -> dict[str, bytes]:
     """The delivered texts that these requests need, by sha256."""
     wanted = {one.delivery.sha256 for one in requests if one.needs_text}
-    found = PromptText.objects.within(space_id).filter(sha256__in=wanted) if wanted else ()
+    found = TEXTS(space_id, list(wanted)) if wanted else ()
     return {one.sha256: bytes(one.text) for one in found}
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
 
+from memoryhub.db.prepared import prepared
 from memoryhub.dialects import tokens_of_bytes
 from memoryhub.domain.proposals.expiry import expire_late
 from memoryhub.domain.proposals.results import Result, results_of
@@ -110,11 +111,20 @@ def filtered(
     return found
 
 
+COUNTS = prepared(
+    lambda space: (
+        Proposal.objects.within(space)
+        .order_by()
+        .values("space_id")
+        .annotate(**{view: Count("pk", filter=chosen) for view, chosen in VIEWS.items()})
+        .values_list(*VIEWS)
+    )
+)
+
+
 def counts(space: Space) -> dict[str, int]:
     """How many there are in each view, in one statement."""
-    return Proposal.objects.within(space).aggregate(
-        **{view: Count("pk", filter=chosen) for view, chosen in VIEWS.items()}
-    )
+    return dict(zip(VIEWS, COUNTS.first(space.pk) or [0] * len(VIEWS), strict=True))
 
 
 def inbox(
@@ -131,7 +141,9 @@ def inbox(
     pages = max(1, -(-total // PAGE))
     page = min(max(1, page), pages)
     by = ("-decided_at", "-pk") if view in ("decided", "changes") else ORDERS.get(order, ORDERS["risk"])
-    chosen = list(found.select_related("space", "agent").order_by(*by)[(page - 1) * PAGE : page * PAGE])
+    chosen = list(found.select_related("agent").order_by(*by)[(page - 1) * PAGE : page * PAGE])
+    for one in chosen:
+        one.space = space
     rows = rows_of(space, chosen)
     return Inbox(_grouped(rows, view, order), total, page, pages)
 

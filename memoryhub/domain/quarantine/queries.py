@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import lru_cache
 from typing import Any
 
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from memoryhub.db import statements
+from memoryhub.db.prepared import any_of, prepared
 from memoryhub.domain import retrieval, working
 from memoryhub.domain.quarantine.records import ADMITTED, HELD
 from memoryhub.models import Record, RecordState, Space
@@ -53,11 +55,18 @@ def find(
     return found.in_state(space, state) if state else found.not_in_state(space, RecordState.DISCARDED)
 
 
+NEWEST_STATES = prepared(
+    lambda spaces, records: RecordState.objects.filter(
+        any_of("space_id", spaces), any_of("record_id", records), is_newest=True
+    )
+)
+
+
 def with_states(records: Iterable[Record]) -> list[Record]:
     """The records, each with `.state` (its newest row of history)."""
     records = list(records)
-    rows = RecordState.objects.filter(record_id__in=[one.pk for one in records], is_newest=True)
-    states = {row.record_id: row for row in rows.filter(space_id__in={one.space_id for one in records})}
+    rows = NEWEST_STATES(list({one.space_id for one in records}), [one.pk for one in records]) if records else ()
+    states = {row.record_id: row for row in rows}
     live = [row.working_id for row in states.values() if row.state == ADMITTED and row.working_id]
     unseen = working.entries_unseen(live) if live else set()
     for one in records:
@@ -75,12 +84,34 @@ class SessionPart:
     has_later: bool
 
 
+@lru_cache(maxsize=16)
+def _earlier(most: int) -> prepared:
+    return prepared(
+        lambda space, session_id, first: (
+            Record.objects.within(space)
+            .filter(session_id=session_id, pk__lt=first)
+            .defer("words")
+            .order_by("-id")[:most]
+        )
+    )
+
+
+@lru_cache(maxsize=16)
+def _later(most: int) -> prepared:
+    return prepared(
+        lambda space, session_id, first: (
+            Record.objects.within(space)
+            .filter(session_id=session_id, pk__gte=first)
+            .defer("words")
+            .order_by("id")[:most]
+        )
+    )
+
+
 def session(space: Space, session_id: str, limit: int = 200, around: Record | None = None) -> SessionPart:
     """A session as it went; of a long one the part around a record."""
-    found = Record.objects.within(space).filter(session_id=session_id).defer("words")
-    first = around.pk if around else 0
-    earlier = list(found.filter(pk__lt=first).order_by("-id")[: limit + 1])[::-1]
-    later = list(found.filter(pk__gte=first).order_by("id")[: limit + 1])
+    given = (space.pk, session_id, around.pk if around else 0)
+    earlier, later = _earlier(limit + 1)(*given)[::-1], _later(limit + 1)(*given)
     before = min(len(earlier), max(limit // 2, limit - len(later)))
     shown = earlier[len(earlier) - before :] + later[: limit - before]
     return SessionPart(with_states(shown), before < len(earlier), limit - before < len(later))

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any
 
 from memoryhub.db import statements
+from memoryhub.db.prepared import any_of, prepared
 from memoryhub.domain.quarantine.queries import find, with_states
 from memoryhub.domain.quarantine.records import HELD
 from memoryhub.models import Record, RecordState, Space
@@ -23,6 +24,18 @@ SELECT (SELECT count(*) FROM (
     SELECT 1 FROM "quarantine"."state" WHERE space_id = %(space)s AND state = s.state AND is_newest LIMIT %(most)s) c)
 FROM unnest(%(states)s::text[]) WITH ORDINALITY s(state, place) ORDER BY place
 """
+# By the index of states: a page costs the same among ten records and a million.
+NEWEST = """
+SELECT r.record_id FROM unnest(%(states)s::text[]) s(state) CROSS JOIN LATERAL (
+    SELECT record_id FROM "quarantine"."state"
+     WHERE space_id = %(space)s AND state = s.state AND is_newest AND record_id < %(before)s
+     ORDER BY record_id DESC LIMIT %(most)s) r
+ ORDER BY r.record_id DESC LIMIT %(most)s
+"""
+NO_RECORD = 1 << 62
+RECORDS = prepared(
+    lambda space, ids: Record.objects.within(space).filter(any_of("id", ids)).defer("words").order_by("-id")
+)
 
 
 @dataclass
@@ -98,16 +111,9 @@ def _records(
     known = [state for state in states if state in STATES]
     if len(known) < len(states):  # "unseen" is no state of its own
         return list(find(space, state=states[0], before=before)[: limit + 1])
-    # By the index of states: a page costs the same among ten records and a million.
-    rows = (
-        RecordState.objects.within(space)
-        .filter(is_newest=True)
-        .order_by("-record_id")
-        .values_list("record_id", flat=True)
-    )
-    rows = rows.filter(record_id__lt=before) if before else rows
-    ids = islice(heapq.merge(*(rows.filter(state=state)[: limit + 1] for state in known), reverse=True), limit + 1)
-    return list(Record.objects.within(space).filter(pk__in=list(ids)).defer("words").order_by("-id"))
+    given = {"space": space.pk, "states": known, "before": before or NO_RECORD, "most": limit + 1}
+    ids = [pk for (pk,) in statements.rows(NEWEST, given)]
+    return RECORDS(space.pk, ids) if ids else []
 
 
 def _grouped(records: Iterable[Record]) -> list[SessionGroup]:

@@ -29,7 +29,7 @@ from memoryhub.domain.spaces.secrets import (
     secret_error,
     secret_suspects,
 )
-from memoryhub.domain.spaces.settings import change_settings, get_setting
+from memoryhub.domain.spaces.settings import change_settings, get_setting, read_once
 from memoryhub.domain.spaces.space import (
     create,
     erase,
@@ -72,6 +72,7 @@ __all__ = [
     "next_number",
     "on_event",
     "reactivate_person",
+    "read_once",
     "refuse_secrets",
     "remove_member",
     "rename",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from django.db import transaction
 
@@ -12,6 +13,7 @@ from memoryhub.domain.spaces import events, marks
 from memoryhub.errors import Invalid
 from memoryhub.models import Actor, Space
 
+T = TypeVar("T")
 # All settings: (default, minimum, maximum) for numbers, (default,) for others.
 SETTINGS: dict[str, tuple[Any, ...]] = {
     "proposal_days": (30, 1, 365),
@@ -45,6 +47,18 @@ CHOICES = {"logs_reach_others": ("gate", "person"), "second_factor": ("off", "re
 def get_setting(space: Space, key: str) -> Any:
     """A setting of the space, or its default."""
     return space.settings.get(key, SETTINGS[key][0])
+
+
+def read_once(space: Space, what: str, read: Callable[[], T]) -> T:
+    """What is read of a space, for a page that shows it once more without asking again: `space.kept` is there while somebody
+    looks at a page of it, and nothing changes meanwhile."""
+    kept: dict[str, Any] | None = space.__dict__.get("kept")
+    if kept is None:
+        return read()
+    if what not in kept:
+        kept[what] = read()
+    found: T = kept[what]
+    return found
 
 
 @transaction.atomic

@@ -1,5 +1,6 @@
 """Working memory: admitted output of the last day."""
 
+from memoryhub.domain.working.corrections import corrections, history
 from memoryhub.domain.working.entries import (
     AGENT,
     GROUP,
@@ -8,13 +9,12 @@ from memoryhub.domain.working.entries import (
     WorkingItem,
     add,
     admit,
-    corrections,
     edit,
     enter,
     entering,
     extend,
     get,
-    history,
+    listed,
     live,
     newest,
     newest_of,
@@ -49,6 +49,7 @@ __all__ = [
     "extend",
     "get",
     "history",
+    "listed",
     "live",
     "mark_seen",
     "mark_unseen",

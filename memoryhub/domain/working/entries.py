@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,6 +12,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from memoryhub.db import statements
+from memoryhub.db.prepared import prepared
 from memoryhub.domain import activity, jobs, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.errors import Conflict, NotFound
@@ -199,6 +199,20 @@ def live(space: Space) -> QuerySet[WorkingEntry]:
     return found.filter(Q(expires_at__gt=timezone.now()) | Q(is_pinned=True)).order_by("-id")
 
 
+LIVE = prepared(
+    lambda space, now: (
+        WorkingEntry.objects.within(space)
+        .filter(Q(expires_at__gt=now) | Q(is_pinned=True), removed_at=None)
+        .order_by("-id")
+    )
+)
+
+
+def listed(space: Space) -> list[WorkingEntry]:
+    """Every entry that still counts, newest first."""
+    return LIVE(space.pk, timezone.now())
+
+
 def get(space: Space, entry_id: int) -> WorkingEntry:
     entry = WorkingEntry.objects.within(space).filter(pk=entry_id).first()
     if entry is None:
@@ -254,18 +268,6 @@ def edit(space: Space, actor: Actor, entry_id: int, content: str) -> WorkingEntr
     )
     _record_activity(space, actor, "working.edit", "corrected in working memory", entry, url=f"working/{entry.pk}/")
     return entry
-
-
-def history(space: Space, entry_id: int) -> QuerySet[WorkingRevision]:
-    """What an entry said before each of its corrections, newest first; it outlives the entry."""
-    return WorkingRevision.objects.within(space).filter(entry_id=entry_id).order_by("-id")
-
-
-def corrections(space: Space, entries: Iterable[WorkingEntry]) -> dict[int, WorkingRevision]:
-    """The last correction of those entries that have one."""
-    ids = [one.pk for one in entries]
-    found = WorkingRevision.objects.within(space).filter(entry_id__in=ids).order_by("id").defer("content")
-    return {one.entry_id: one for one in found}
 
 
 @transaction.atomic

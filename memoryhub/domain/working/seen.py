@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
+from memoryhub.db.prepared import any_of, prepared
 from memoryhub.domain import spaces
 from memoryhub.domain.working.entries import GROUP, live
 from memoryhub.models import Actor, Space, WorkingEntry
@@ -47,11 +48,18 @@ def waits_for_person(space: Space) -> bool:
     return bool(spaces.get_setting(space, "logs_reach_others") == AFTER_PERSON)
 
 
+ENTRIES_UNSEEN = prepared(
+    lambda entries, now: (
+        WorkingEntry.objects.filter(any_of("id", entries), Q(expires_at__gt=now) | Q(is_pinned=True))
+        .filter(seen_by="", removed_at=None)
+        .values_list("pk", flat=True)
+    )
+)
+
+
 def entries_unseen(entry_ids: Iterable[int]) -> set[int]:
     """Those of these entries that count and that no person has seen."""
-    live_ones = Q(expires_at__gt=timezone.now()) | Q(is_pinned=True)
-    found = WorkingEntry.objects.filter(live_ones, pk__in=list(entry_ids), seen_by="", removed_at=None)
-    return set(found.values_list("pk", flat=True))
+    return set(ENTRIES_UNSEEN(list(entry_ids), timezone.now()))
 
 
 def unseen_by_agent(space: Space, entry_ids: Iterable[int]) -> list[tuple[str, int]]:

@@ -4,10 +4,12 @@ approved text on disk."""
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from django.db import transaction
-from django.db.models import OuterRef, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 
+from memoryhub.db.prepared import prepared
 from memoryhub.domain import activity, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.domain.files import revisions, write
@@ -61,13 +63,20 @@ def take_in_mount(space: Space, mount: Mount) -> int:
 # ---- changes that count and that nobody looked at
 
 
-def unreviewed(space: Space, limit: int = 200) -> list[File]:
-    """The files with changes on disk that count and that nobody looked at, newest first; `counts_since` is when the first of
-    them began to count."""
+def _unreviewed(space: Any) -> QuerySet[File]:
     found = File.objects.within(space).filter(unreviewed_from__isnull=False, thread_id="")
     revisions = Revision.objects.within(space)
     first = revisions.filter(file=OuterRef("pk"), number=OuterRef("unreviewed_from") + 1).values("created_at")
-    return list(found.annotate(counts_since=Subquery(first[:1])).order_by("-modified_at")[:limit])
+    return found.annotate(counts_since=Subquery(first[:1])).order_by("-modified_at")[:200]
+
+
+UNREVIEWED = prepared(_unreviewed)
+
+
+def unreviewed(space: Space, limit: int = 200) -> list[File]:
+    """The files with changes on disk that count and that nobody looked at, newest first; `counts_since` is when the first of
+    them began to count."""
+    return UNREVIEWED(space.pk)[:limit]
 
 
 @transaction.atomic

@@ -11,6 +11,7 @@ from memoryhub import dialects
 from memoryhub.dialects import Entry
 from memoryhub.domain import retrieval, working
 from memoryhub.domain.prompts import inputs
+from memoryhub.domain.prompts.agents import listed_agents
 from memoryhub.domain.prompts.agents_behind import last_calls
 from memoryhub.domain.prompts.assemble import build_prompt
 from memoryhub.domain.prompts.explain.compare import PromptChange
@@ -32,8 +33,7 @@ class Admission:
 
 def if_admitted(space: Space, text: str, *, scope: str = working.GROUP, agent_id: int | None = None) -> Admission:
     """What this text would put into whose prompt if a person admitted it now. Changes nothing."""
-    mine = Agent.objects.within(space).order_by("slug")
-    found = mine.filter(pk=agent_id) if scope == working.AGENT else mine
+    found = [agent for agent in listed_agents(space) if scope != working.AGENT or agent.pk == agent_id]
     readers = sorted(found, key=lambda agent: (agent.pk != agent_id, agent.slug))
     calls = last_calls(space, readers[:MAX_SHOWN])
     changes, by_calls = [], []

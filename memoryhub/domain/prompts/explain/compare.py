@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
 from django.utils import timezone
 
+from memoryhub.db.prepared import any_of, prepared
 from memoryhub.dialects import Entry, Ingredients, Part, Warn
 from memoryhub.domain import files
 from memoryhub.domain.prompts.agents import IN_PROMPT
@@ -161,10 +162,42 @@ def causes(
     return sorted(found, key=lambda cause: cause.at, reverse=True)[:MAX_CAUSES]
 
 
-def revision_causes(space: Space, touched: set[str], between: dict[str, Any]) -> list[Cause]:
-    rows = (
-        Revision.objects.within(space).filter(path__in=touched, **between).defer("content").order_by("-pk")[:MAX_CAUSES]
+REVISIONS_SINCE = prepared(
+    lambda space, touched, start, end: (
+        Revision.objects.within(space)
+        .filter(any_of("path", touched), created_at__gt=start, created_at__lte=end)
+        .defer("content")
+        .order_by("-pk")[:MAX_CAUSES]
     )
+)
+CHANGES_SINCE = prepared(
+    lambda space, agent, start, end: (
+        AgentChange.objects.within(space)
+        .filter(agent_id=agent, created_at__gt=start, created_at__lte=end)
+        .order_by("pk")[:MAX_CAUSES]
+    )
+)
+CHANGE_BEFORE = prepared(
+    lambda space, agent, start: (
+        AgentChange.objects.within(space).filter(agent_id=agent, created_at__lte=start).order_by("-pk")[:1]
+    )
+)
+SOURCES_SINCE = prepared(
+    lambda space, agents, start, end: (
+        SourceChange.objects.within(space)
+        .filter(any_of("agent_key", agents), created_at__gt=start, created_at__lte=end)
+        .order_by("-pk")[:MAX_CAUSES]
+    )
+)
+NO_END = datetime.max.replace(tzinfo=UTC)
+
+
+def _times(between: dict[str, Any]) -> tuple[datetime, datetime]:
+    return between["created_at__gt"], between.get("created_at__lte", NO_END)
+
+
+def revision_causes(space: Space, touched: set[str], between: dict[str, Any]) -> list[Cause]:
+    rows = REVISIONS_SINCE(space.pk, list(touched), *_times(between))
     return [
         Cause(
             row.created_at, "source", describe_revision(row), row.actor_kind, row.actor_name, row.path, row.number,
@@ -184,10 +217,10 @@ def describe_revision(row: Revision) -> str:
 
 def settings_causes(agent: Agent, between: dict[str, Any]) -> list[Cause]:
     """Each change of the agent's own settings, with what exactly was changed."""
-    mine = AgentChange.objects.within(agent.space_id).filter(agent_id=agent.pk)
-    earlier = mine.filter(created_at__lte=between["created_at__gt"]).order_by("-pk").first()
+    start, end = _times(between)
+    earlier = CHANGE_BEFORE.first(agent.space_id, agent.pk, start)
     values, found = (earlier.values if earlier else None), []
-    for row in mine.filter(**between).order_by("pk")[:MAX_CAUSES]:
+    for row in CHANGES_SINCE(agent.space_id, agent.pk, start, end):
         now = row.values
         changed = [
             words for key, words in IN_PROMPT.items() if values and values.get(key, now.get(key)) != now.get(key)
@@ -199,9 +232,7 @@ def settings_causes(agent: Agent, between: dict[str, Any]) -> list[Cause]:
 
 
 def source_list_causes(space: Space, agent: Agent, between: dict[str, Any]) -> list[Cause]:
-    rows = (
-        SourceChange.objects.within(space).filter(agent_key__in=(0, agent.pk), **between).order_by("-pk")[:MAX_CAUSES]
-    )
+    rows = SOURCES_SINCE(space.pk, [0, agent.pk], *_times(between))
     return [
         Cause(
             row.created_at, "sources",

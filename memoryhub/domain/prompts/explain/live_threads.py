@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.utils import timezone
 
@@ -16,8 +17,9 @@ THREAD_LIFETIME = timedelta(days=7)
 THREADS_SHOWN = 20  # of an agent's threads that are alike
 MAX_DELIVERIES = 100  # the newest of an agent, among which its threads are looked for
 
+COLUMNS = tuple(one.attname for one in Delivery._meta.concrete_fields)
 NEWEST_DELIVERIES = f"""
-SELECT d.* FROM unnest(%s::bigint[]) a(id) CROSS JOIN LATERAL (
+SELECT {", ".join(f"d.{name}" for name in COLUMNS)} FROM unnest(%s::bigint[]) a(id) CROSS JOIN LATERAL (
   SELECT * FROM memoryhub_delivery WHERE space_id = %s AND agent_id = a.id ORDER BY last_at DESC, id DESC LIMIT {MAX_DELIVERIES}
 ) d ORDER BY d.last_at DESC, d.id DESC
 """  # noqa: S608 (a number of ours)
@@ -28,13 +30,20 @@ def live_threads(space: Space, agents: Iterable[Agent]) -> list[Delivery]:
     ids = [agent.pk for agent in agents]
     since, seen, met = timezone.now() - THREAD_LIFETIME, set(), set()
     out = []
-    for one in Delivery.objects.raw(NEWEST_DELIVERIES, [ids, space.pk]) if ids else ():
+    for row in statements.rows(NEWEST_DELIVERIES, [ids, space.pk]) if ids else ():
+        one = _delivery(row)
         place = (one.agent_id, one.thread_id)
         if place not in seen and (one.last_at >= since or one.agent_id not in met):
             out.append(one)
         seen.add(place)
         met.add(one.agent_id)
     return out
+
+
+def _delivery(row: tuple[Any, ...]) -> Delivery:
+    values = dict(zip(COLUMNS, row, strict=True))
+    in_json = {name: json.loads(values[name]) for name in ("revisions", "asked")}
+    return statements.instance(Delivery, {**values, **in_json}.items())
 
 
 GROUPED_THREADS = f"""

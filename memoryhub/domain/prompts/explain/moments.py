@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
+from memoryhub.db.prepared import prepared
 from memoryhub.domain import files
 from memoryhub.domain.prompts.explain.compare import (
     Cause,
@@ -34,14 +35,17 @@ class Moment:
     path: str = ""  # of the file that changed; `says` begins with it
 
 
+DELIVERIES = prepared(
+    lambda space, agent, since: (
+        Delivery.objects.within(space).filter(agent_id=agent, last_at__gte=since).order_by("-last_at")[:MAX_OF_A_KIND]
+    )
+)
+
+
 def moments_of(space: Space, agent: Agent, sources: Iterable[str], days: int = DAYS) -> list[Moment]:
     """The moments of the last days that matter to a prompt with these sources, newest first."""
     since = timezone.now() - timedelta(days=days)
-    got = (
-        Delivery.objects.within(space)
-        .filter(agent_id=agent.pk, last_at__gte=since)
-        .order_by("-last_at")[:MAX_OF_A_KIND]
-    )
+    got = DELIVERIES(space.pk, agent.pk, since)
     delivered = [Moment(one.first_at, "delivery", one.thread_id) for one in got if one.first_at >= since]
     between = {"created_at__gt": since}
     touched = {paths.of_source(path) for path in sources} | {files.GUIDELINES_PATH}
