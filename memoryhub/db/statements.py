@@ -14,6 +14,7 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import count
 from typing import Any, TypeVar
 
 import numpy as np
@@ -31,6 +32,7 @@ from memoryhub.errors import Unavailable
 
 M = TypeVar("M", bound=models.Model)
 Json = Jsonb  # a value of a jsonb column
+PARSED_ONCE = 4096  # characters: psycopg parses a longer statement for its placeholders each time
 
 
 class ErrorWrapper(DatabaseErrorWrapper):
@@ -121,11 +123,21 @@ def execute(
     wrapper: Any, sql: str, params: Sequence[Any] | Mapping[str, Any], binary: bool = False
 ) -> list[tuple[Any, ...]]:
     wrapper.ensure_connection()
-    with wrapper.wrap_database_errors, psycopg.Cursor(wrapper.connection) as cursor:
+    kind: type[psycopg.Cursor[Any]] = psycopg.Cursor
+    if len(sql) > PARSED_ONCE and not isinstance(params, Mapping):
+        kind, sql = psycopg.RawCursor, _numbered(sql)
+    with wrapper.wrap_database_errors, kind(wrapper.connection) as cursor:
         cursor.execute(sql, params, binary=binary)
         wrapper.health_check_done = True  # it has answered: Django need not send `SELECT 1` before its next statement
         # `description` says this too, but builds an object for every column.
         return [] if cursor.rownumber is None else cursor.fetchall()
+
+
+@lru_cache(maxsize=64)
+def _numbered(sql: str) -> str:
+    """A statement with `$1` for its first `%s`, as PostgreSQL wants it."""
+    number = count(1)
+    return re.sub("%[s%]", lambda match: f"${next(number)}" if match.group() == "%s" else "%", sql)
 
 
 def row(sql: str, params: Sequence[Any] | Mapping[str, Any] = ()) -> tuple[Any, ...]:
@@ -192,7 +204,7 @@ def together(*changes: Change, answer: str = "", held: Change | None = None) -> 
 
 @lru_cache(maxsize=64)
 def _join_changes(answer: str, held: str, *changes: tuple[str, str, bool]) -> str:
-    """The SQL of all changes without needless spaces: psycopg parses statements of more than 4,096 characters anew each time."""
+    """The SQL of all changes without needless spaces."""
     parts = [(name or f"change_{n}", sql) for n, (name, sql, _) in enumerate(changes)]
     answer = answer or f"SELECT * FROM {parts[0][0]}"
     if held:
