@@ -14,6 +14,7 @@ from .errors import Invalid
 from .records import Outcome, Record
 
 API = "/api/v1"
+NESTED = (dict, list)  # nearly all values are neither
 MAX_QUERY = 1500  # characters; longer ones travel in a body, because proxies cut long addresses
 
 
@@ -50,7 +51,7 @@ class Call:
 
 def as_record(value: Any) -> Any:
     if isinstance(value, dict):
-        return Record({key: as_record(item) for key, item in value.items()})
+        return Record({key: as_record(item) if item.__class__ in NESTED else item for key, item in value.items()})
     return [as_record(item) for item in value] if isinstance(value, list) else value
 
 

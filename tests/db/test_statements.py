@@ -114,4 +114,6 @@ def test_an_answer_that_breaks_off_is_of_a_lost_connection():
 
 
 def test_a_statement_too_long_to_be_parsed_once_has_its_values_in_order():
-    assert statements.rows("SELECT %s::int, '%%', %s::text" + " " * statements.PARSED_ONCE, [1, "%s"]) == [(1, "%", "%s")]
+    assert statements.rows("SELECT %s::int, '%%', %s::text" + " " * statements.PARSED_ONCE, [1, "%s"]) == [
+        (1, "%", "%s")
+    ]
