@@ -8,7 +8,7 @@ import logging
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
-from django.db import DataError, InterfaceError, OperationalError
+from django.db import DataError, IntegrityError, InterfaceError, OperationalError
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
 
@@ -36,6 +36,12 @@ def refusal_of(exception: BaseException) -> HubError | None:
             return Invalid(
                 "A value of the request cannot be kept: no NUL characters, no endless numbers.", code="bad_value"
             )
+        case IntegrityError() if MISSING_REFERENCE in sqlstates_of(exception):
+            log.warning("what a request needed was deleted meanwhile: %s", first_line(exception))
+            return Unavailable(
+                _("Something that this needs was deleted at the same moment. Nothing was changed; try again."),
+                code="deleted_meanwhile",
+            )
         case OperationalError() if is_disk_full(exception):
             note_disk_full()
             log.error("the disk of the database is full")
@@ -53,14 +59,19 @@ def refusal_of(exception: BaseException) -> HubError | None:
     return None
 
 
-DISK_FULL = "53100"  # as PostgreSQL numbers it
+DISK_FULL, MISSING_REFERENCE = "53100", "23503"  # as PostgreSQL numbers them
 NO_SPACE = "No space left on device"
 FULL_NOTE = "database_full"  # a file in the data directory: some process of this node found the disk full
 
 
+def sqlstates_of(exception: BaseException) -> list[str | None]:
+    """What PostgreSQL called the error; Django's exception has psycopg's as its cause."""
+    return [getattr(one, "sqlstate", None) for one in (exception, exception.__cause__)]
+
+
 def is_disk_full(exception: BaseException) -> bool:
     """Whether the database refused for lack of space on its disk."""
-    if DISK_FULL in (getattr(one, "sqlstate", None) for one in (exception, exception.__cause__)):
+    if DISK_FULL in sqlstates_of(exception):
         return True
     return NO_SPACE in str(exception)  # a server that cannot even begin a connection says no number
 

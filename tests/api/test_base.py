@@ -4,13 +4,15 @@ import json
 from datetime import timedelta
 
 import pytest
+from django.db import IntegrityError
 from django.test import Client
 from django.utils import timezone
 
 from memoryhub.domain import accounts, files, prompts, spaces
 from memoryhub.domain.working import entries
 from memoryhub.errors import Conflict
-from memoryhub.models import HUB, Actor, Membership, Token
+from memoryhub.models import HUB, Actor, Agent, Membership, Token
+from memoryhub.refusals import refusal_of
 
 pytestmark = pytest.mark.django_db
 
@@ -212,3 +214,15 @@ def test_an_ended_token_cannot_be_rotated_into_a_new_life(space, forge):
     with pytest.raises(Conflict, match="was revoked; make a new one"):
         accounts.rotate_token(token, HUB)
     assert Token.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_agent_that_is_deleted_during_its_call_is_no_fault_of_the_hub():
+    space = spaces.create(HUB, "books")
+    files.add_mount(space, HUB, "/memories/")
+    agent = prompts.create_agent(space, HUB, "forge")
+    Agent.objects.filter(pk=agent.pk).delete()
+    with pytest.raises(IntegrityError) as caught:
+        files.submit(space, Actor.of_agent(agent), files.ChangeRequest("write", "/memories/a.md", content=b"a"))
+    refusal = refusal_of(caught.value)
+    assert refusal and (refusal.status, refusal.code) == (503, "deleted_meanwhile")
