@@ -7,7 +7,7 @@ these marks alone; so the postings of a lexeme outlast changes of texts without 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -32,10 +32,10 @@ WITH held AS MATERIALIZED (
         SELECT lexeme, chunks, mark FROM memoryhub_lexemecount WHERE space_id = {{space}} AND lexeme = asked LIMIT 1
     ) l CROSS JOIN (SELECT chunks FROM memoryhub_chunkcount WHERE space_id = {{space}}) c
 ), asked AS MATERIALIZED (
-    SELECT lexeme, chunks, mark, chunks > 0 AND lexeme <> ALL(%(kept)s::text[])
-        AND weight >= {MIN_WEIGHT} * max(weight) FILTER (WHERE chunks > 0) OVER () AS is_read FROM held
+    SELECT lexeme, chunks, mark, chunks > 0
+        AND weight >= {MIN_WEIGHT} * max(weight) FILTER (WHERE chunks > 0) OVER () AS is_heavy FROM held
 )
-SELECT s.longterm_mark, coalesce(c.chunks, 0), coalesce(c.lexemes, 0), l.lexeme, l.chunks, l.mark, l.is_read, p.*
+SELECT s.longterm_mark, coalesce(c.chunks, 0), coalesce(c.lexemes, 0), l.lexeme, l.chunks, l.mark, l.is_heavy, p.*
 FROM memoryhub_space s LEFT JOIN memoryhub_chunkcount c ON c.space_id = s.id LEFT JOIN asked l ON true
 LEFT JOIN LATERAL ({{best}}) p ON true WHERE s.id = {{space}}
 """  # noqa: S608 (parts of our own)
@@ -43,13 +43,16 @@ LEFT JOIN LATERAL ({{best}}) p ON true WHERE s.id = {{space}}
 # the shortest are read, in the order of the index `posting_best`: no more of them, however many chunks hold the lexeme.
 BEST = f"""
 (WITH RECURSIVE times AS (
-    (SELECT count FROM memoryhub_posting WHERE l.is_read AND {{of}} ORDER BY {{down}} count DESC LIMIT 1)
+    (
+        SELECT count FROM memoryhub_posting WHERE l.is_heavy AND l.lexeme <> ALL(%(kept_{{part}})s::text[]) AND {{of}}
+        ORDER BY {{down}} count DESC LIMIT 1
+    )
     UNION ALL
     SELECT (
         SELECT p.count FROM memoryhub_posting p WHERE {{of}} AND p.count < times.count ORDER BY {{down}} p.count DESC LIMIT 1
     ) FROM times WHERE times.count IS NOT NULL
 )
-SELECT times.count, packed.* FROM times CROSS JOIN LATERAL (
+SELECT {{part}}, times.count, packed.* FROM times CROSS JOIN LATERAL (
     SELECT string_agg(int8send(length::bigint << {ID_BITS} | chunk_id), '') FROM (
         SELECT chunk_id, length FROM memoryhub_posting WHERE {{of}} AND count = times.count
         ORDER BY {{up}} length, chunk_id LIMIT {MAX_POSTINGS}
@@ -58,8 +61,10 @@ SELECT times.count, packed.* FROM times CROSS JOIN LATERAL (
 """  # noqa: S608 (parts of our own)
 
 Held = tuple[int, int]  # how many chunks hold a lexeme, and its mark
+Key = tuple[str, str]  # an owner, of `Readers.each`, and a lexeme
 NOWHERE: Held = (0, 0)
 FIRST = np.ones(1, bool)
+NONE = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,7 @@ class Counts:
 
 @dataclass(slots=True)
 class Postings:
-    """The chunks of one lexeme that somebody may read, in order: how often each has it, and how long each is."""
+    """The chunks of one lexeme and one owner, in order: how often each has it, and how long each is."""
 
     ids: np.ndarray
     counts: np.ndarray
@@ -118,7 +123,7 @@ lexeme_counts: Cache[Held] = Cache(
     saves="a look-up for each word of a query",
 )  # fmt: skip
 postings: Cache[Postings] = Cache(
-    "postings", key="space, readers, lexeme", max_bytes=24 << 20, size_of=lambda one: one.bytes,
+    "postings", key="space, owner, lexeme", max_bytes=24 << 20, size_of=lambda one: one.bytes,
     invalidated_by="the lexeme's mark", saves="reading and adding up to 1,000 rows for each word of a query",
 )  # fmt: skip
 
@@ -151,29 +156,34 @@ def _kept_counts(space: int, lexemes: list[str]) -> Counts | None:
 
 def _read_counts(space: int, readers: Readers, lexemes: list[str]) -> Counts:
     """The counts of now; the postings that are not kept come along."""
-    kept = [one for one in lexemes if postings.get((space, readers.condition, one))]
-    now, _ = _read(space, readers, lexemes, kept)
+    now, _ = _read(space, readers, lexemes, {key for key in _keys(readers, lexemes) if postings.get((space, *key))})
     space_counts.put(space, (now.mark, now.chunks, now.lexemes))
     for lexeme, held in now.held.items():
         lexeme_counts.put((space, lexeme), held, now.mark)
     return now
 
 
-def _read(space: int, readers: Readers, lexemes: list[str], kept: list[str]) -> tuple[Counts, dict[str, Postings]]:
+def _keys(readers: Readers, lexemes: Iterable[str]) -> list[Key]:
+    return [(owner, lexeme) for owner in readers.each for lexeme in lexemes]
+
+
+def _read(space: int, readers: Readers, lexemes: list[str], kept: Set[Key]) -> tuple[Counts, dict[Key, Postings]]:
     """The counts of now, and the postings of those lexemes that weigh something and are not kept."""
-    rows = statements.rows(
-        sql(space, readers), {"lexemes": statements.as_array(lexemes), "kept": statements.as_array(kept)}, binary=True
-    )
+    asked = {"lexemes": statements.as_array(lexemes)}
+    for part, owner in enumerate(readers.each):
+        asked[f"kept_{part}"] = statements.as_array(one for one in lexemes if (owner, one) in kept)
+    rows = statements.rows(sql(space, readers), asked, binary=True)
     mark, chunks, total, *_ = rows[0] if rows else (NO_SPACE, 0, 0)
     held = {lexeme: (max(count, 0), own) for _, _, _, lexeme, count, own, *_ in rows if lexeme is not None}
     now = Counts(mark, chunks, total, {one: held.get(one, NOWHERE) for one in lexemes})
-    parts: dict[str, list[tuple[int, bytes | None]]] = {}
-    for _, _, _, lexeme, _, _, is_read, times, packed in rows:
-        if is_read:
-            parts.setdefault(lexeme, []).append((times or 0, packed))
-    found = {lexeme: _joined(some, now.mean_length) for lexeme, some in parts.items()}
-    for lexeme, one in found.items():
-        postings.put((space, readers.condition, lexeme), one, held[lexeme][1])
+    heavy = {lexeme for *_, lexeme, _, _, is_heavy, _, _, _ in rows if is_heavy}
+    parts: dict[Key, list[tuple[int, bytes]]] = {key: [] for key in _keys(readers, heavy) if key not in kept}
+    for *_, lexeme, _, _, _, part, times, packed in rows:
+        if packed is not None:
+            parts[readers.each[part], lexeme].append((times, packed))
+    found = {key: _joined(some, now.mean_length) for key, some in parts.items()}
+    for (owner, lexeme), one in found.items():
+        postings.put((space, owner, lexeme), one, held[lexeme][1])
     return now, found
 
 
@@ -181,10 +191,10 @@ def _read(space: int, readers: Readers, lexemes: list[str], kept: list[str]) -> 
 def sql(space: int, readers: Readers) -> str:
     """A part for each owner, whose postings lie together in the index; those of many agents at once have to be sorted."""
     best = []
-    for owned in readers.each:
-        of = f"space_id = {int(space)} AND lexeme = l.lexeme AND {owned}"
-        up, down = ("", "") if owned == OF_AGENTS else ("agent_id,", "agent_id DESC,")
-        best.append(BEST.format(of=of, up=up, down=down))
+    for part, owner in enumerate(readers.each):
+        of = f"space_id = {int(space)} AND lexeme = l.lexeme AND {owner}"
+        up, down = ("", "") if owner == OF_AGENTS else ("agent_id,", "agent_id DESC,")
+        best.append(BEST.format(part=part, of=of, up=up, down=down))
     return READ.format(space=int(space), best=" UNION ALL ".join(best))
 
 
@@ -193,7 +203,7 @@ def best(space: int, readers: Readers, counts: Counts, limit: int) -> dict[int, 
     corpus = counts.corpus
     weights = {lexeme: corpus.weight(lexeme) for lexeme, (chunks, _) in counts.held.items() if chunks > 0}
     heavy = [lexeme for lexeme, weight in weights.items() if weight >= MIN_WEIGHT * max(weights.values())]
-    found = [(weights[lexeme], one) for lexeme, one in _load(space, readers, heavy, counts).items() if len(one.ids)]
+    found = [(weights[key[1]], one) for key, one in _load(space, readers, heavy, counts).items() if len(one.ids)]
     return _added_up(found, counts.mean_length, sum(map(corpus.weight, counts.held)), limit) if found else {}
 
 
@@ -217,24 +227,25 @@ def _added_up(
     return dict(zip(ids[starts[top]].tolist(), zip(words[top].tolist(), held.tolist(), strict=True), strict=True))
 
 
-def _load(space: int, readers: Readers, lexemes: list[str], counts: Counts) -> dict[str, Postings]:
+def _load(space: int, readers: Readers, lexemes: list[str], counts: Counts) -> dict[Key, Postings]:
     """The postings of these lexemes; those that are not kept under the lexeme's mark of now are read.
 
     Raises `Changed` where somebody changed a text with one of them since it was counted.
     """
-    found = {one: postings.get((space, readers.condition, one), counts.held[one][1]) for one in lexemes}
-    if missing := [lexeme for lexeme, one in found.items() if one is None]:
-        now, read = _read(space, readers, missing, [])
+    asked = _keys(readers, lexemes)
+    found = {key: one for key in asked if (one := postings.get((space, *key), counts.held[key[1]][1])) is not None}
+    if missing := list({lexeme for owner, lexeme in asked if (owner, lexeme) not in found}):
+        now, read = _read(space, readers, missing, found.keys())
         if any(now.held[lexeme] != counts.held[lexeme] for lexeme in missing):
             raise Changed
         found |= read
-    return {lexeme: one for lexeme, one in found.items() if one is not None}
+    return found
 
 
-def _joined(parts: list[tuple[int, bytes | None]], mean: float) -> Postings:
+def _joined(parts: list[tuple[int, bytes]], mean: float) -> Postings:
     """The best of what is in these rows: each has the chunks that hold a lexeme so many times, with their lengths."""
-    packed = [np.frombuffer(one or b"", ">i8") for _, one in parts]
-    numbers = np.concatenate(packed).astype(np.int64)
+    packed = [np.frombuffer(one, ">i8") for _, one in parts]
+    numbers = np.concatenate([NONE, *packed]).astype(np.int64)
     counts = np.repeat(np.array([times for times, _ in parts], np.uint16), [len(one) for one in packed])
     found = Postings(numbers & (1 << ID_BITS) - 1, counts, (numbers >> ID_BITS).astype(np.uint16))
     if len(numbers) > MAX_POSTINGS:
