@@ -158,7 +158,10 @@ ADDRESSES = (
 )  # fmt: skip
 
 
-def test_the_pages_have_no_fault_that_a_machine_can_find(shop, space, sign_in_as, new_page):
+@pytest.mark.parametrize(
+    "looks", [test_axe.LOOKS_AGAIN, pytest.param(test_axe.LOOKS, marks=pytest.mark.attack)], ids=["two", "four"]
+)
+def test_the_pages_have_no_fault_that_a_machine_can_find(shop, space, sign_in_as, new_page, looks):
     for mount in files.mounts_of_space(space):
         files.take_in_mount(space, mount)
     memory = f"/claude/projects/{project_slug(str(shop))}/memory/MEMORY.md"
@@ -167,7 +170,7 @@ def test_the_pages_have_no_fault_that_a_machine_can_find(shop, space, sign_in_as
     page.add_init_script(test_axe.AXE)
     for address in ADDRESSES:
         page.goto(f"/s/ledger/{address.format(shop=mount, memory=memory)}")
-        for size, scheme, rules in test_axe.LOOKS:
+        for size, scheme, rules in looks:
             page.set_viewport_size(size)
             page.emulate_media(color_scheme=scheme)
             faults += [f"{address} {size['width']} {scheme}: {one}" for one in page.evaluate(test_axe.RUN % rules)]

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from memoryhub.domain import files, prompts, working
 from memoryhub.models import HUB
 from tests.browser.conftest import PHONE
-from tests.browser.test_axe import AXE, EVERYTHING, OVERFLOWS, RUN
+from tests.browser.test_axe import AXE, EVERYTHING, NARROW, OVERFLOWS, RUN
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -90,7 +90,7 @@ def test_a_machine_finds_no_fault(furnished, sign_in_as, new_page, scheme):
     for typed in ("", "gate"):
         page.get_by_role("combobox").fill(typed)
         expect(page.get_by_role("option", name="Search everything for")).to_have_count(1 if typed else 0)
-        for width in (1440, 390):
+        for width, rules in ((1440, EVERYTHING), (390, NARROW)):
             page.set_viewport_size({"width": width, "height": 844})
-            assert page.evaluate(RUN % EVERYTHING) == [], (typed, width)
+            assert page.evaluate(RUN % rules) == [], (typed, width)
             assert page.evaluate(OVERFLOWS) == ""

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from memoryhub.domain import files, prompts, quarantine
 from memoryhub.models import HUB, AgentChange, Delivery, File, Mount, PromptText, Revision, SourceChange
-from tests.browser.test_axe import AXE, EVERYTHING, OVERFLOWS, RUN
+from tests.browser.test_axe import AXE, EVERYTHING, NARROW, OVERFLOWS, RUN
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -60,8 +60,8 @@ def test_a_machine_finds_no_fault(furnished, sign_in_as, new_page, scheme):
     pages = ("prompt/forge/", "prompt/forge/?at=2026-01-01T00:00:00Z", "agents/", "agents/forge/", "activity/")
     for path in (*pages, "working/", "longterm/", "search/?q=till"):
         page.goto(f"/s/{furnished.slug}/{path}")
-        for width in (1440, 390):
+        for width, rules in ((1440, EVERYTHING), (390, NARROW)):
             page.set_viewport_size({"width": width, "height": 844})
-            assert page.evaluate(RUN % EVERYTHING) == [], (path, width)
+            assert page.evaluate(RUN % rules) == [], (path, width)
             assert page.evaluate(OVERFLOWS) == "", (path, width)
     assert page.goto(f"/s/{furnished.slug}/agents/") and page.locator("svg.spark").count() == 1
