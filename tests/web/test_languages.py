@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.test import Client
-from django.utils import translation
+from django.utils import timezone, translation
 
 from memoryhub import languages, settings
 from memoryhub.domain import accounts, files, longterm, prompts, proposals
@@ -296,3 +297,9 @@ def test_words_of_an_agent_that_look_like_a_sentence_in_a_sentence(words):
     began = time.process_time()
     said = catalogue.load("zh_Hans").translated((words * 1000)[:1990] + "end")
     assert "end" in said and time.process_time() - began < 2
+
+
+def test_what_one_thread_speaks_is_not_heard_in_another():
+    with translation.override("zh-hans"), timezone.override("Asia/Tokyo"), ThreadPoolExecutor(1) as other:
+        heard = other.submit(lambda: (translation.get_language(), timezone.get_current_timezone_name())).result()
+    assert heard == ("en", "UTC")

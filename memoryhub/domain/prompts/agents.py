@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
 from itertools import count
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.utils.text import slugify
 
 from memoryhub import dialects
@@ -156,6 +157,27 @@ AGENT_AT = prepared(lambda space, slug: Agent.objects.within(space).select_relat
 def listed_agents(space: Space) -> list[Agent]:
     """The agents of a space by name, for a page that lists them all."""
     return spaces.read_once(space, "agents", lambda: AGENTS(space.pk))
+
+
+@lru_cache(maxsize=16)
+def _by_slug(most: int) -> prepared:
+    return prepared(lambda space, after: Agent.objects.within(space).filter(slug__gt=after).order_by("slug")[:most])
+
+
+def agents_after(space: Space, after: str, most: int) -> list[Agent]:
+    """Agents in the order of their address, behind one of them."""
+    return _by_slug(most)(space.pk, after)
+
+
+@lru_cache(maxsize=16)
+def _called_last(most: int) -> prepared:
+    latest = F("seen_at").desc(nulls_last=True)
+    return prepared(lambda space: Agent.objects.within(space).order_by(latest, "slug")[:most])
+
+
+def called_last(space: Space, most: int) -> list[Agent]:
+    """The agents that called last, newest first, then those that never did."""
+    return _called_last(most)(space.pk)
 
 
 def agents_of_space(space: Space) -> QuerySet[Agent]:

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 from django.db.models import F, Q
@@ -20,6 +19,7 @@ from memoryhub.db.cache import ENTRY_BYTES, Cache
 from memoryhub.db.prepared import any_of, prepared
 from memoryhub.domain import activity
 from memoryhub.domain.prompts import inputs_sql
+from memoryhub.domain.prompts.agents import agents_after, called_last
 from memoryhub.domain.prompts.assemble import assemble_request
 from memoryhub.domain.prompts.explain.live_threads import THREAD_LIFETIME, grouped_threads, live_threads
 from memoryhub.domain.prompts.explain.sizes import Segment, segments_of
@@ -70,24 +70,18 @@ class AgentRow:
 def agent_rows(space: Space, *, words: str = "", after: str = "", limit: int = 100) -> tuple[list[AgentRow], str]:
     """Agents in the order of their address, each with its last prompt and whether it is up to date; and the one after which
     there are more, else an empty string."""
-    found = Agent.objects.within(space).order_by("slug")
     if words:
+        found = Agent.objects.within(space).filter(slug__gt=after).order_by("slug")
         found = found.filter(name__icontains=words) | found.filter(description__icontains=words)
-    if after:
-        found = found.filter(slug__gt=after)
-    agents = list(found[: limit + 1])
+        agents = list(found[: limit + 1])
+    else:
+        agents = agents_after(space, after, limit + 1)
     return rows_for(space, agents[:limit]), agents[limit - 1].slug if len(agents) > limit else ""
-
-
-@lru_cache(maxsize=16)
-def _called_last(most: int) -> prepared:
-    latest = F("seen_at").desc(nulls_last=True)
-    return prepared(lambda space: Agent.objects.within(space).order_by(latest, "slug")[:most])
 
 
 def agents_called_last(space: Space, limit: int) -> list[AgentRow]:
     """The agents that called last, newest first, then those that never did."""
-    return rows_for(space, _called_last(limit)(space.pk))
+    return rows_for(space, called_last(space, limit))
 
 
 def agent_row(space: Space, agent: Agent) -> AgentRow:
