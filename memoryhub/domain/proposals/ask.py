@@ -290,24 +290,36 @@ def size_of(proposal: Proposal) -> int:
 
 
 def _insert(proposal: Proposal, found: list[Finding], risk: int) -> Proposal:
-    """Gives the number and records it; of two equal requests at the same moment one wins and both get its number."""
     space = proposal.space
     if proposal.agent:
         quotas.count_bytes(space, proposal.agent, size_of(proposal))
     proposal.findings, proposal.risk = [one.as_json() for one in found], risk
     proposal.expires_at = deadline(space)
+
+    def record() -> None:
+        activity.record(
+            space, asked_by(proposal), "proposals.propose", f"asked to {kind_of(proposal).wants}", proposal.thing,
+            url=f"proposals/{proposal.number}/", adds=f"in proposal {proposal.number}", path=proposal.path,
+        )  # fmt: skip
+
+    return insert_numbered(proposal, record, _pending_twin)
+
+
+def insert_numbered(
+    proposal: Proposal,
+    record: Callable[[], object],
+    waiting_twin: Callable[[Proposal], Proposal | None] = lambda proposal: None,
+) -> Proposal:
+    """Gives a proposal its number and stores it, with its line of activity and the notices. Of two equal requests at the same
+    moment one wins, and both get it: `waiting_twin` finds it."""
     try:
         with transaction.atomic():
-            proposal.number = spaces.next_number(space, "last_proposal")
+            proposal.number = spaces.next_number(proposal.space, "last_proposal")
             proposal.save(force_insert=True)
-            thing = proposal.thing
-            activity.record(
-                space, asked_by(proposal), "proposals.propose", f"asked to {kind_of(proposal).wants}", thing,
-                url=f"proposals/{proposal.number}/", adds=f"in proposal {proposal.number}", path=proposal.path,
-            )  # fmt: skip
+            record()
             notices.add(proposal, "proposal.created")
     except IntegrityError:
-        if waiting := _pending_twin(proposal):
-            return waiting
+        if twin := waiting_twin(proposal):
+            return twin
         raise
     return proposal

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
 from memoryhub.detectors import Finding
 from memoryhub.domain import activity, files, spaces
-from memoryhub.domain.proposals import findings, notices
-from memoryhub.domain.proposals.ask import reviewers_for
+from memoryhub.domain.proposals import findings
+from memoryhub.domain.proposals.ask import insert_numbered, reviewers_for
 from memoryhub.domain.proposals.kinds import kind_of
 from memoryhub.domain.proposals.outdate import outdate
 from memoryhub.domain.proposals.state import clean, deadline
@@ -88,13 +88,14 @@ def _add(proposal: Proposal, found: list[Finding]) -> None:
     proposal.risk = kind_of(proposal).risk(proposal, found, None, proposal.content)
     proposal.reviewers = reviewers_for(space, None, proposal.path)
     proposal.expires_at = deadline(space)
-    proposal.number = spaces.next_number(space, "last_proposal")
-    proposal.save(force_insert=True)
-    activity.record(
-        space, DISK, "files.hold", SAYS[proposal.change["held"]], proposal.path, url=f"proposals/{proposal.number}/",
-        adds=f"on disk, held in proposal {proposal.number}", path=proposal.path, details={"proposal": proposal.number},
-    )  # fmt: skip
-    notices.add(proposal, "proposal.created")
+
+    def record() -> None:
+        activity.record(
+            space, DISK, "files.hold", SAYS[proposal.change["held"]], proposal.path, url=f"proposals/{proposal.number}/",
+            adds=f"on disk, held in proposal {proposal.number}", path=proposal.path, details={"proposal": proposal.number},
+        )  # fmt: skip
+
+    insert_numbered(proposal, record)
 
 
 def same_as(proposal: Proposal) -> str:
@@ -268,7 +269,6 @@ def _waits_already(proposal: Proposal) -> Proposal | None:
 
 
 def _insert_write(proposal: Proposal) -> Proposal:
-    """Numbers and records it. Of two equal ones at one moment the first counts for both."""
     space = proposal.space
     proposal.reviewers, proposal.expires_at = reviewers_for(space, None, proposal.path), deadline(space)
     if len(writes_waiting(space, proposal.agent_name, proposal.path)) >= MAX_WAITING:
@@ -276,21 +276,15 @@ def _insert_write(proposal: Proposal) -> Proposal:
             f"{MAX_WAITING} changes of {proposal.path} wait for a person already; this one was not recorded. Stop changing it.",
             code="too_many_waiting",
         )
-    try:
-        with transaction.atomic():
-            proposal.number = spaces.next_number(space, "last_proposal")
-            proposal.save(force_insert=True)
-            activity.record(
-                space, Actor("agent", None, proposal.agent_name), "proposals.propose", "asked to write", proposal.path,
-                url=f"proposals/{proposal.number}/", adds=f"in proposal {proposal.number}, before it was on disk",
-                path=proposal.path, details={"proposal": proposal.number},
-            )  # fmt: skip
-            notices.add(proposal, "proposal.created")
-    except IntegrityError:
-        if waiting := _waits_already(proposal):
-            return waiting
-        raise
-    return proposal
+
+    def record() -> None:
+        activity.record(
+            space, Actor("agent", None, proposal.agent_name), "proposals.propose", "asked to write", proposal.path,
+            url=f"proposals/{proposal.number}/", adds=f"in proposal {proposal.number}, before it was on disk",
+            path=proposal.path, details={"proposal": proposal.number},
+        )  # fmt: skip
+
+    return insert_numbered(proposal, record, _waits_already)
 
 
 def asked_since(agent: Agent, moment: datetime) -> datetime | None:
