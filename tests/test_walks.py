@@ -24,7 +24,7 @@ from tests.domain.layers import forge, space  # noqa: F401  fixtures
 pytestmark = pytest.mark.django_db
 PACKAGE = Path(memoryhub.__file__).parent
 PATH = "/memories/AGENTS.md"
-DETECTORS = ("detectors/",)
+DETECTORS = ("detectors/", "text/engine.py")  # which compiles their patterns, once
 
 
 def modules_run(call: Callable[[], object], without: tuple[str, ...] = ()) -> set[str]:
@@ -95,7 +95,7 @@ def test_the_review_page(space, agent, reviewer):
     page = f"/s/{space.slug}/proposals/1/"
     browser.get(page)  # templates are read once
     walked = modules_run(lambda: browser.get(page))
-    assert len(walked) <= 84, sorted(walked)
+    assert len(walked) <= 82, sorted(walked)
 
 
 def test_an_approval(space, agent, reviewer):
