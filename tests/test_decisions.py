@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from memoryhub.server import postgres
-from tests.running import Hub, command, copy
+from tests.running import Hub, copy, several
 from tests.test_databases import as_superuser, url
 
 FAST = {"fsync": "off"}
@@ -26,11 +26,10 @@ def server(place, migrated_once):
 def test_the_database_stops_in_the_middle_of_a_decision(server, place):
     environment = {"DATABASE_URL": url(server), "MEMORYHUB_DATA_DIR": str(place / "data")}
     hub = Hub(place / "data", DATABASE_URL=url(server)).wait_ready()
-    as_agent = caller(hub, "agent", "add", "forge", "--json", **environment)
-    as_person = caller(hub, "user", "add", "rk", "--role", "reviewer", "--json", **environment)
-    file = {"content": "# Notes\n"}
-    assert caller(hub, "user", "add", "ed", "--role", "editor", "--json", **environment).put(
-        "/files/memories/a.md", json=file).status_code == 201  # fmt: skip
+    add = ["agent add forge --json", "user add rk --role reviewer --json", "user add ed --role editor --json"]
+    made = several(*map(str.split, add), **environment)
+    as_agent, as_person, as_editor = (caller(hub, json.loads(said)["token"]) for _, said, _ in made)
+    assert as_editor.put("/files/memories/a.md", json={"content": "# Notes\n"}).status_code == 201
     change = {"path": "/memories/a.md", "old_string": "Notes", "new_string": "News"}
     asked = as_agent.post("/edits", json=change).json()["proposal"]
     decision = {"seen": asked["result_sha256"]}
@@ -55,9 +54,7 @@ def test_the_database_stops_in_the_middle_of_a_decision(server, place):
     assert hub.stop() == 0
 
 
-def caller(hub: Hub, *arguments: str, **environment: str) -> httpx.Client:
-    made = command(*arguments, **environment)
-    token = json.loads(made.stdout)["token"]
+def caller(hub: Hub, token: str) -> httpx.Client:
     return httpx.Client(base_url=f"{hub.url}/api/v1", headers={"Authorization": f"Bearer {token}"}, timeout=30)
 
 

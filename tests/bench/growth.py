@@ -25,6 +25,7 @@ from tests.bench import curves, growth_filled, load
 from tests.bench.demo import sign_in
 from tests.bench.served import Address, database, processor_time, serving
 from tests.bench.table import Row, finish, row
+from tests.running import copy
 
 SVG = Path(__file__).parents[2] / "docs/img/growth.svg"
 ALONE = "bench_alone"  # the database of the hub with one space
@@ -108,10 +109,17 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--others", type=int, default=1000, help="spaces, and agents of one space")
     parser.add_argument("--seconds", type=float, default=0.4, help="of each call in each round")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument(
+        "--copy", type=Path, help="a migrated data directory, of which a copy is filled; else one is made"
+    )
     parser.add_argument("--svg", type=Path, default=SVG, help="where the curves are drawn")
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="memoryhub-bench-", dir="/tmp") as name:
-        rows, panels = measure(Path(name), given.sizes, given.others, given.seconds, given.rounds)
+        place = Path(name)
+        if given.copy:
+            place.chmod(0o755)  # the database's user goes through
+            place = copy(given.copy, place / "data")
+        rows, panels = measure(place, given.sizes, given.others, given.seconds, given.rounds)
     given.svg.write_text(curves.draw(panels))
     return finish(rows)
 

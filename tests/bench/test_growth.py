@@ -19,10 +19,24 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory):
+def measured(tmp_path_factory, migrated_once):
     place = tmp_path_factory.mktemp("growth")
     rows, drawing = place / "rows.json", place / "growth.svg"
-    tiny = ["--sizes", "40", "60", "--others", "5", "--rounds", "1", "--seconds", "0.02", "--svg", str(drawing)]
+    tiny = [
+        "--copy",
+        str(migrated_once),
+        "--sizes",
+        "40",
+        "60",
+        "--others",
+        "5",
+        "--rounds",
+        "1",
+        "--seconds",
+        "0.02",
+        "--svg",
+        str(drawing),
+    ]
     environment = {**os.environ, table.ROWS_FILE: str(rows)}
     ended = subprocess.run(
         [sys.executable, "-m", "tests.bench.growth", *tiny], env=environment, capture_output=True, text=True
