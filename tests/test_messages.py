@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from memoryhub.languages import speaking, translated
 from tests.messages import bare, catalogue, in_python, in_templates
 
 # Files and folders whose words are not marked yet. It only gets shorter.
@@ -74,6 +75,15 @@ def test_bare_words_of_a_template_are_found(html, words):
 )
 def test_bare_words_of_python_are_found(source, words):
     assert [text for _, text in bare.in_module(source)] == words
+
+
+def test_sentences_of_two_halves_are_found():
+    with speaking("zh-hans"):
+        for said in (
+            "a link to ../a.md; links are not followed",
+            "“/m/a.md” is or leads through a link; the hub does not follow links.",
+        ):
+            assert translated(said) != said
 
 
 def test_messages_of_a_template():

@@ -59,7 +59,7 @@ def stat_of(found: os.stat_result) -> Stat:
 def check_kind(stat: Stat, path: str) -> None:
     """Refuses what is no file."""
     if stat.kind != "file":
-        raise _invalid(errno.EISDIR if stat.kind == "folder" else errno.ENXIO, path)
+        raise problem(OSError(errno.EISDIR if stat.kind == "folder" else errno.ENXIO, ""), path)
 
 
 def too_large(path: str, size: int, limit: int) -> TooLarge:
@@ -68,15 +68,6 @@ def too_large(path: str, size: int, limit: int) -> TooLarge:
     )
 
 
-_INVALID = {
-    errno.EISDIR: ("“{path}” is a folder, not a file.", "is_directory"),
-    errno.ENXIO: ("“{path}” is neither a file nor a folder; the hub does not open it.", "not_a_file"),
-    errno.ELOOP: ("“{path}” is or leads through a link; the hub does not follow links.", "invalid_path"),
-    errno.ENOTDIR: (
-        "A part of “{path}” is a link or a file where a folder is needed; the hub does not follow links.",
-        "invalid_path",
-    ),
-}
 _UNAVAILABLE = {
     errno.ENOSPC: "the disk is full: free some space",
     errno.EDQUOT: "the disk quota is used up: free some space",
@@ -90,9 +81,21 @@ _UNAVAILABLE = {
 }
 
 
-def _invalid(number: int, path: str) -> Invalid:
-    message, code = _INVALID[number]
-    return Invalid(message.format(path=path), code=code, path=path)
+def _invalid(number: int, path: str) -> Invalid | None:
+    """The refusal where something else than a file lies at a path; None for other errors."""
+    match number:
+        case errno.EISDIR:
+            return Invalid(f"“{path}” is a folder, not a file.", code="is_directory", path=path)
+        case errno.ENXIO:
+            message = f"“{path}” is neither a file nor a folder; the hub does not open it."
+            return Invalid(message, code="not_a_file", path=path)
+        case errno.ELOOP:
+            message = f"“{path}” is or leads through a link; the hub does not follow links."
+            return Invalid(message, code="invalid_path", path=path)
+        case errno.ENOTDIR:
+            message = f"A part of “{path}” is a link or a file where a folder is needed; the hub does not follow links."
+            return Invalid(message, code="invalid_path", path=path)
+    return None
 
 
 def problem(error: OSError, path: str, *, root: bool = False) -> HubError:
@@ -104,7 +107,7 @@ def problem(error: OSError, path: str, *, root: bool = False) -> HubError:
         )
     if number == errno.ENOENT:
         return NotFound(f"File '{path}' not found", code="file_not_found", path=path)
-    if number in _INVALID:
-        return _invalid(number, path)
+    if invalid := _invalid(number, path):
+        return invalid
     why = _UNAVAILABLE.get(number, f"the system says “{os.strerror(number) if number else error}”")
     return Unavailable(f"“{path}”: {why}, then try again.", code="disk_error", path=path)

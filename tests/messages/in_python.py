@@ -54,6 +54,7 @@ TABLES = {"QUICK_REASONS", "TITLES", "STATE_WORDS", "STATES", "LINK_TIME_NAMES"}
 # Literals of speaking rooms that only look like words for people: of prompts, paths, patterns, other programs.
 NOT_SAID = {
     "ignore all", "ignore prev", "previous instruc", "agents with memory", "agent_id IS NOT NULL",
+    "// Made by memoryhub hook opencode --install; --uninstall removes it.",
     "to be added", "Bearer %(access_token)s",
     "memoryhub hook", "memoryhub hook: %(name)s: %(error)s", "taken for the sake of its siblings",
     "(Long-term memory was searched by words alone: the embedder is away.)", "(No memory loaded)", ".s.PGSQL.%(port)s.lock",

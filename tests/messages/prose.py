@@ -57,7 +57,7 @@ def prose(text: str) -> bool:
 def like_a_sentence(text: str) -> bool:
     """Whether a literal, which may be a name of something, reads like words for people."""
     bare = re.sub(r"<[^>]*>|%\(\w+\)s|%[sd]|\{[^}]*\}", " ", text).strip()
-    if not prose(bare) or re.search(r"[<>=;{}\\|^$]|::|\(\?", bare) or SQL.search(bare):
+    if not prose(bare) or re.search(r";(?! )|[<>={}\\|^$]|::|\(\?", bare) or SQL.search(bare):
         return False
     words = bare.split()
     if text.strip() in CODES or "\n" in text or "\0" in text:
