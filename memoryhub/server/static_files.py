@@ -81,19 +81,21 @@ def _content(storage: Storage, path: str) -> bytes:
         return file.read()
 
 
-def collect_if_changed() -> bool:
-    """Collect into STATIC_ROOT unless no file changed since the last time; answer whether it was done."""
-    root, current = Path(settings.STATIC_ROOT), fingerprint()
+def are_collected() -> bool:
+    """Whether no file changed since they were collected into STATIC_ROOT."""
     try:
-        if (root / STAMP).read_text() == current:
-            return False
+        return (Path(settings.STATIC_ROOT) / STAMP).read_text() == fingerprint()
     except FileNotFoundError:
-        pass
+        return False
+
+
+def collect() -> None:
+    """Collect all of them into STATIC_ROOT."""
+    root, current = Path(settings.STATIC_ROOT), fingerprint()
     root.mkdir(parents=True, exist_ok=True)
     (root / STAMP).unlink(missing_ok=True)
     call_command("collectstatic", interactive=False, clear=True, verbosity=0, ignore_patterns=UNUSED)
     (root / STAMP).write_text(current)
-    return True
 
 
 def fingerprint() -> str:

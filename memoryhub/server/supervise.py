@@ -149,7 +149,7 @@ class Supervisor:
                 process.join()
 
 
-def run_in_child(act: Callable[[], None]) -> None:
+def run_in_child(act: Callable[[], object]) -> None:
     """Call a function in a forked process, whose memory and threads end with it; its HubError is raised here as Unavailable."""
     receive, send = fork.Pipe(duplex=False)
     process = fork.Process(target=_run_and_report, args=(act, send, os.getpid()))
@@ -167,7 +167,7 @@ def run_in_child(act: Callable[[], None]) -> None:
         raise Unavailable(error)
 
 
-def _run_and_report(act: Callable[[], None], send: Connection, parent: int) -> None:
+def _run_and_report(act: Callable[[], object], send: Connection, parent: int) -> None:
     processes.die_with_parent(parent)
     _set_in_child(signal.SIG_IGN)  # the hub hears them too, and ends this process
     try:

@@ -60,7 +60,7 @@ def furnish() -> tuple[str, str]:
     from memoryhub.models import HUB
     from memoryhub.server import static_files
 
-    static_files.collect_if_changed()
+    static_files.collect()
     space = demo.make(accounts.hub_owner())
     secret = accounts.make_sign_in_link(HUB, accounts.hub_owner())
     _, token = accounts.create_token(space, HUB, agent=prompts.agent_by_slug(space, "forge"))

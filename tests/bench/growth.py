@@ -162,7 +162,7 @@ def furnish_alone(size: int) -> tuple[Place, str]:
 
     from memoryhub.server import static_files
 
-    static_files.collect_if_changed()
+    static_files.collect()
     small = furnish("small", size)
     link = sign_in_link()
     name = connection.settings_dict["NAME"]

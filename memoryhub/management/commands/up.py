@@ -28,7 +28,14 @@ from memoryhub.management.base import HubCommand
 from memoryhub.models import HUB
 from memoryhub.server import datadir, postgres, processes, serve, static_files, supervise, work
 from memoryhub.server.dump import keep_secret_key
-from memoryhub.server.migrate import MIGRATE_LOCK, migrate_if_needed, require_vector, set_role_defaults
+from memoryhub.server.migrate import (
+    MIGRATE_LOCK,
+    migrate_if_needed,
+    pending_migrations,
+    refuse_newer_database,
+    require_vector,
+    set_role_defaults,
+)
 
 MIN_POSTGRES = 15
 
@@ -71,10 +78,13 @@ class Command(HubCommand):
         with database(data_dir) as using:
             running = nodes.Run(work.VERSION)
             with locks.in_turn(MIGRATE_LOCK):  # of nodes that start at once, each finds what the other made
-                migrate_if_needed(has_lock=True)
+                refuse_newer_database()
+                if pending_migrations():
+                    in_child(partial(migrate_if_needed, has_lock=True))
                 self.join(running)
                 set_role_defaults()
-                static_files.collect_if_changed()
+                if not static_files.are_collected():
+                    in_child(static_files.collect)
                 link = self.prepare_hub(
                     directory, demo=self.wants_demo(options), opened=options["open"], hold=options["hold"]
                 )
@@ -133,8 +143,7 @@ class Command(HubCommand):
     def make_demo(self) -> str:
         if not demo.exists():
             self.tell_progress("Making the demo …")
-            connections.close_all()  # a fork must not share them
-            supervise.run_in_child(lambda: demo.make(accounts.hub_owner()))
+            in_child(lambda: demo.make(accounts.hub_owner()))
         return demo.make(accounts.hub_owner()).slug  # it exists by now: this only makes the owner a member
 
     def allow(self, host: str) -> None:
@@ -237,6 +246,12 @@ def database(data_dir: Path) -> Iterator[list[datadir.Lock]]:
             yield [using]
         finally:
             connections.close_all()
+
+
+def in_child(act: Callable[[], object]) -> None:
+    """Calls it in a process of its own: migrating and compressing leave 40 MB behind, which every process of the hub would keep."""
+    connections.close_all()  # a fork must not share them
+    supervise.run_in_child(act)
 
 
 def check_server() -> None:
