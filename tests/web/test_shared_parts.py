@@ -8,8 +8,9 @@ import pytest
 from django.template import Context, Engine, Template
 from django.template.loader import get_template
 from django.utils import timezone, translation
-from django.utils.safestring import mark_safe
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from memoryhub.dialects import coding
 from memoryhub.domain import accounts, files, prompts, proposals, spaces
@@ -208,6 +209,15 @@ def test_a_template_is_read_once_for_each_language():
         with translation.override(language):
             shown.append(get_template("_form_errors.html"))
     assert shown[0].template is shown[2].template is not shown[1].template
+
+
+def test_values_are_escaped_as_django_does_it():
+    parts = ("django.template.loaders.locmem.Loader", {"t": "{{ v }}|{% autoescape off %}{{ v }}{% endautoescape %}"})
+    ours = Engine(loaders=[("memoryhub.languages.ByLanguage", [parts])]).get_template("t")
+    djangos = Engine(loaders=[parts]).get_template("t")
+    for value in ("<b>", mark_safe("<b>"), 1204, 1.5, None, True, _("Prompt"), MOMENT, ["<"], gettext_lazy("Prompt")):
+        shown = ours.render(Context({"v": value}))
+        assert (shown, type(shown)) == (djangos.render(Context({"v": value})), SafeString)
 
 
 def test_a_form_has_the_token_of_its_page_and_none_without_a_page():
