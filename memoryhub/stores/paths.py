@@ -22,9 +22,9 @@ def clean(path: str, *, directory: bool = False) -> str:
     """Answer the one true spelling of a virtual path, or refuse it with the reason."""
     if not isinstance(path, str) or not path:
         raise refused(path, "is empty")
+    check_length(path, 4 * MAX_PATH)  # before it is composed, which a long text takes time for, and gets shorter by
     path = unicodedata.normalize("NFC", path)
-    if len(path.encode("utf-8", "surrogatepass")) > MAX_PATH:
-        raise refused(path[:80] + "…", f"is longer than {MAX_PATH} bytes")
+    check_length(path, MAX_PATH)
     head, rest = split_head(path)
     if directory:
         rest = rest.removesuffix("/")
@@ -33,6 +33,12 @@ def clean(path: str, *, directory: bool = False) -> str:
     for segment in rest.split("/"):
         check_segment(path, segment)
     return head + rest + ("/" if directory else "")
+
+
+def check_length(path: str, most: int) -> None:
+    """Refuse a path of more bytes than this in UTF-8."""
+    if len(path) > most or len(path.encode("utf-8", "surrogatepass")) > most:
+        raise refused(path[:80] + "…", f"is longer than {MAX_PATH} bytes")
 
 
 def of_source(printed: str) -> str:

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from memoryhub.detectors import secrets
 from memoryhub.domain import files, proposals, spaces
 from memoryhub.domain.proposals import results, to_json
 from memoryhub.models import HUB
@@ -45,6 +46,22 @@ def test_sixty_paths_are_read_in_their_order(space, forge):
         files.write(space, HUB, name, name.encode())
     answer = forge("POST", "batch", {"paths": names}).json()["files"]
     assert [one["content"] for one in answer] == [name if at % 2 == 0 else None for at, name in enumerate(names)]
+
+
+def test_no_long_path_or_reason_is_looked_at_for_secrets_whole(space, forge, monkeypatch):
+    looked_at = []
+    for name in ("in_name", "redact"):
+        real = getattr(secrets, name)
+        monkeypatch.setattr(secrets, name, lambda text, real=real: (looked_at.append(len(text)), real(text))[1])
+    long = "word " * 200_000
+    edit = {"path": PATH, "old_string": "line 0\n", "new_string": "line 1\n"}
+    for path in ("/" + long, "/" + "e\u0301" * 5_000):
+        assert code(forge("POST", "edits", edit | {"path": path})) == (422, "invalid_path")
+        assert code(forge("POST", "moves", {"from": PATH, "to": path})) == (422, "invalid_path")
+    answer = forge("POST", "edits", edit | {"reason": long})
+    assert answer.status_code == 202
+    assert len(answer.json()["proposal"]["reason"]) == 2000
+    assert max(looked_at) <= 4096
 
 
 def test_a_stack_of_proposals_has_an_end(space, forge):

@@ -26,6 +26,8 @@ from memoryhub.stores.disk import MAX_BYTES, too_large
 from memoryhub.text.edits import apply_edit
 from memoryhub.text.lines import text_of
 
+MAX_REASON = 4000  # characters that are looked at; at most half of them are stored, so that no secret is cut in two
+
 
 def submit(space: Space, actor: Actor, request: ChangeRequest, place: mounts.Place | None = None) -> Applied | Pending:
     """Apply a change, propose it, or refuse it. A refusal because of a secret is recorded in the activity, without the secret."""
@@ -50,7 +52,7 @@ def _noting_secrets(space: Space, actor: Actor, requests: list[ChangeRequest]) -
         for request in requests:
             path = request.path
             _check_names(request)
-        yield [replace(request, reason=secrets.redact(request.reason)[0]) for request in requests]
+        yield [replace(request, reason=secrets.redact(request.reason[:MAX_REASON])[0]) for request in requests]
     except Invalid as refusal:
         if refusal.code == "secret_found":
             _note_secret(space, actor, _without_secret(path), refusal)
@@ -60,6 +62,7 @@ def _noting_secrets(space: Space, actor: Actor, requests: list[ChangeRequest]) -
 def _check_names(request: ChangeRequest) -> None:
     """Refuse a path with a secret: paths are stored for good and shown everywhere."""
     for name in (request.path, request.to):
+        paths.check_length(name, 4 * paths.MAX_PATH)  # what is looked at for secrets takes time by its length
         if kind := secrets.in_name(name):
             says = f"The path holds a secret ({kind}). Give the file another name."
             raise Invalid(says, code="secret_found", kind=kind, line=1)
