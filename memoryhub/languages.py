@@ -6,7 +6,6 @@ What the domain says (refusals, lines of activity, findings) is English: program
 
 from __future__ import annotations
 
-import html
 import re
 import threading
 from collections.abc import Iterator
@@ -16,11 +15,7 @@ from typing import Any
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError
 from django.http import HttpRequest
-from django.template import Template
-from django.template.base import VariableNode, render_value_in_context
-from django.template.loaders import cached
 from django.utils import timezone, translation
-from django.utils.safestring import SafeString
 from django.utils.translation import trans_real
 from django.utils.translation.trans_real import parse_accept_lang_header
 
@@ -99,32 +94,6 @@ def speak(language: str) -> None:
         translation.deactivate_all()
     else:
         translation.activate(language)
-
-
-class Value(VariableNode):
-    """A value in a template. Most are text, which Django looks at in ten ways before it escapes it."""
-
-    def render(self, context: Any) -> str:
-        value = self.filter_expression.resolve(context)
-        if type(value) is SafeString:
-            return value
-        if type(value) is str and context.autoescape:
-            return html.escape(value)
-        return render_value_in_context(value, context)
-
-
-class ByLanguage(cached.Loader):
-    """Keeps each template as it was read in each language: its words are text from then on."""
-
-    def get_template(self, template_name: str, skip: Any = None) -> Template:
-        is_new = self.cache_key(template_name, skip) not in self.get_template_cache
-        template = super().get_template(template_name, skip)
-        for node in template.nodelist.get_nodes_by_type(VariableNode) if is_new else ():
-            node.__class__ = Value
-        return template
-
-    def cache_key(self, template_name: str, skip: Any = None) -> str:
-        return f"{translation.get_language()} {super().cache_key(template_name, skip)}"
 
 
 # ---- sentences that exist already ----

@@ -180,7 +180,7 @@ TEMPLATES = [
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [packaged("templates"), NINJA / "templates"],
         "OPTIONS": {
-            "loaders": [("memoryhub.languages.ByLanguage", LOADERS)],
+            "loaders": [("memoryhub.loaders.ByLanguage", LOADERS)],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",

@@ -213,7 +213,7 @@ def test_a_template_is_read_once_for_each_language():
 
 def test_values_are_escaped_as_django_does_it():
     parts = ("django.template.loaders.locmem.Loader", {"t": "{{ v }}|{% autoescape off %}{{ v }}{% endautoescape %}"})
-    ours = Engine(loaders=[("memoryhub.languages.ByLanguage", [parts])]).get_template("t")
+    ours = Engine(loaders=[("memoryhub.loaders.ByLanguage", [parts])]).get_template("t")
     djangos = Engine(loaders=[parts]).get_template("t")
     for value in ("<b>", mark_safe("<b>"), 1204, 1.5, None, True, _("Prompt"), MOMENT, ["<"], gettext_lazy("Prompt")):
         shown = ours.render(Context({"v": value}))
