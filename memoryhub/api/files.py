@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import register_converter
 from django.urls.converters import PathConverter
 from django.utils import timezone
-from ninja import Field, Query, Router, Schema
+from ninja import Field, Router, Schema
 
 from memoryhub.api.base import ERRORS, Given, conditional, fields_of_each, json_response, needs, rooted, wants_text
 from memoryhub.api.paging import IF_NONE_MATCH
@@ -97,16 +97,10 @@ def grep(request: HttpRequest, pattern: str, prefix: str = "/", glob: str = "", 
 
 @router.get("/glob", response={200: Matches, **ERRORS}, summary="Files whose path fits a pattern")
 @needs("files")
-def glob(
-    request: HttpRequest,
-    pattern: str,
-    prefix: str = "/",
-    newest: int | None = Query(None, ge=1, le=1000, description="So many at most, those that changed last first."),
-    thread_id: str = "",
-) -> HttpResponse:
+def glob(request: HttpRequest, pattern: str, prefix: str = "/", thread_id: str = "") -> HttpResponse:
     caller: Caller = request.auth
     found, truncated = files.glob(
-        caller.space, pattern, rooted(prefix), newest=newest, thread_id=_thread(thread_id), reader=_reader(caller)
+        caller.space, pattern, rooted(prefix), thread_id=_thread(thread_id), reader=_reader(caller)
     )
     return json_response({"matches": fields_of_each(Entry, found), "truncated": truncated})
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
@@ -11,7 +10,6 @@ from urllib.parse import quote
 from langgraph.store.base import Item, SearchItem
 
 from .errors import Invalid
-from .records import Record
 
 SAFE_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_@+:"
 
@@ -45,18 +43,9 @@ def as_stored(value: dict[str, Any] | None) -> Any:
     return json.loads(as_text(without_pending(value or {})))
 
 
-def newest_first(files: Iterable[Record]) -> list[str]:
-    """Paths by the time of their last change."""
-    by_path = sorted(files, key=lambda file: str(file["path"]))
-    return [file["path"] for file in sorted(by_path, key=lambda file: file["modified_at"] or "", reverse=True)]
-
-
-def unseen(paths: Iterable[str], seen: set[str]) -> Iterator[str]:
-    """Each path once."""
-    for path in paths:
-        if path not in seen:
-            seen.add(path)
-            yield path
+def by_age(item: Item) -> tuple[datetime, str]:
+    """Sorts items as they were put first, as InMemoryStore gives them."""
+    return item.created_at, item.key
 
 
 def escaped(part: str) -> str:

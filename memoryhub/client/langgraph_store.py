@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -37,18 +37,16 @@ from .langgraph_items import (
     as_found,
     as_stored,
     as_text,
+    by_age,
     escaped,
     marked_pending,
     moment,
-    newest_first,
-    unseen,
 )
 from .records import Outcome, Record, file_bytes, sha256_of
 from .threads import current_thread
 
 LONG_TERM = ("long_term",)
 MAX_BATCH = 200
-MAX_FOUND = 1000  # files that one call names
 MAX_WRITTEN = 10_000  # items that a store knows as it wrote them
 TRIES = 3  # of a put that others get in the way of
 
@@ -111,16 +109,12 @@ class MemoryHubStore(BaseStore):
 
     # Reading
 
-    def _paths(self, namespace: tuple[str, ...], wanted: int) -> Iterator[str]:
-        """The paths of items, those that changed last first: as many as are wanted in one call, then more where there are more."""
-        folder, seen = self._folder(namespace), set[str]()
-        for count in (min(wanted, MAX_FOUND), MAX_FOUND):
-            found = self.hub.glob("**/*.json", prefix=folder, newest=count)
-            yield from unseen(newest_first(found["matches"]), seen)
-            if not found["truncated"]:
-                return
-        files = [entry for entry in self.hub.walk(folder) if entry["path"].endswith(".json")]
-        yield from unseen(newest_first(files), seen)
+    def _paths(self, namespace: tuple[str, ...] = ()) -> list[str]:
+        """The paths of all items at or below a namespace, by one call where they are not more than it names."""
+        folder = self._folder(namespace)
+        found = self.hub.glob("**/*.json", prefix=folder)
+        files = self.hub.walk(folder) if found["truncated"] else found["matches"]
+        return [entry["path"] for entry in files if entry["path"].endswith(".json")]
 
     def _items_of(self, gets: list[GetOp]) -> dict[str, Item]:
         return self._items([self._path(op.namespace, op.key) for op in gets], waiting=True)
@@ -149,25 +143,25 @@ class MemoryHubStore(BaseStore):
             return self._retrieve(op)
         scores = self._scores(op)
         wanted = op.offset + op.limit
-        fitting = (item for item in self._ranked(op, scores, wanted) if matches(item, op.filter))
+        fitting = (item for item in self._ranked(op, scores) if matches(item, op.filter))
         chosen = list(islice(fitting, op.offset, wanted))
         return [as_found(item, scores.get(self._path(item.namespace, item.key))) for item in chosen]
 
     def _scores(self, op: SearchOp) -> dict[str, float]:
-        """By path, best first, the items that a search of the hub finds by words or meaning."""
+        """By path, the items that a search of the hub finds by words or meaning."""
         if not op.query:
             return {}
         folder = self._folder(op.namespace_prefix)
         found = self.hub.search(op.query, layers="files", limit=200)  # the id of a file is its path
         scores = {str(hit["id"]): float(hit.get("score") or 0) for hit in found if str(hit["id"]).startswith(folder)}
-        return dict(sorted(scores.items(), key=lambda pair: -pair[1]))
+        return scores
 
-    def _ranked(self, op: SearchOp, scores: dict[str, float], wanted: int) -> Iterator[Item]:
-        """The items that were found, best first, then the others; read only as far as somebody asks."""
-        size = MAX_BATCH if op.filter else min(wanted, MAX_BATCH)
-        paths = unseen(chain(scores, self._paths(op.namespace_prefix, MAX_FOUND if op.filter else wanted)), set())
-        while part := list(islice(paths, size)):
-            yield from self._items(part).values()
+    def _ranked(self, op: SearchOp, scores: dict[str, float]) -> Iterator[Item]:
+        """The items that were found, best first, then the others, oldest first; those are read only where somebody asks for them."""
+        found = self._items([*scores])
+        yield from (found[path] for path in sorted(found, key=lambda path: (-scores[path], *by_age(found[path]))))
+        others = self._items([path for path in self._paths(op.namespace_prefix) if path not in scores])
+        yield from sorted(others.values(), key=by_age)
 
     def _retrieve(self, op: SearchOp) -> list[SearchItem]:
         if not op.query:
@@ -187,7 +181,7 @@ class MemoryHubStore(BaseStore):
         return items[op.offset : op.offset + op.limit]
 
     def _list_namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
-        found = {self._name(path)[0] for path in self._paths((), MAX_FOUND)}
+        found = {self._name(path)[0] for path in self._paths()}
         found = {name for name in found if all(fits(condition, name) for condition in op.match_conditions or ())}
         if op.max_depth is not None:
             found = {name[: op.max_depth] for name in found}

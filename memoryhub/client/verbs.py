@@ -144,11 +144,8 @@ class Verbs(HubBase):
         return self._send(Call("GET", f"{API}/grep", params=params, repeatable=True))
 
     @verb
-    def glob(
-        self, pattern: str, *, prefix: str | None = None, newest: int | None = None, thread_id: str | None = None
-    ) -> Steps[Record]:
-        """Files whose path fits; with `newest` only so many, those that changed last first."""
-        params = without_none(pattern=pattern, prefix=prefix, newest=newest, thread_id=thread_id)
+    def glob(self, pattern: str, *, prefix: str | None = None, thread_id: str | None = None) -> Steps[Record]:
+        params = without_none(pattern=pattern, prefix=prefix, thread_id=thread_id)
         return self._send(Call("GET", f"{API}/glob", params=params, repeatable=True))
 
     @verb

@@ -88,7 +88,6 @@ def test_folders_are_listed_and_searched(space, forge):
     assert glob("pattern=*.md&prefix=/memories/") == ["/memories/a.md", "/memories/sub/b.md"]
     assert glob("pattern=/*.md&prefix=/memories/") == ["/memories/a.md"]
     assert glob("pattern=**/*.md") == ["/memories/a.md", "/memories/sub/b.md"]
-    assert glob("pattern=**/*.md&newest=1") == ["/memories/sub/b.md"]
     assert glob("pattern=.hidden/*.{md,txt}&prefix=/memories/") == ["/memories/.hidden/c.md"]
 
 

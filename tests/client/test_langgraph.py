@@ -12,7 +12,7 @@ from langgraph.store.base import GetOp, ListNamespacesOp, MatchCondition, PutOp,
 from langgraph.store.memory import InMemoryStore
 from typing_extensions import TypedDict
 
-from memoryhub.client import Forbidden, Invalid, langgraph_store
+from memoryhub.client import Forbidden, Invalid
 from memoryhub.client.langgraph import MemoryHubRecorder, MemoryHubStore
 from tests.client.conftest import away
 
@@ -139,10 +139,10 @@ def test_a_page_of_many_items_takes_two_requests_and_a_put_one_or_two(trusted):
     store = MemoryHubStore(trusted.hub)
     store.batch([PutOp(("many", str(number % 3)), f"k{number}", {"v": number}) for number in range(12)])
     sent = requests_of(trusted.hub)
-    assert [item.value["v"] for item in store.search(("many",), limit=4)] == [11, 10, 9, 8]  # the newest first
+    assert [item.value["v"] for item in store.search(("many",), limit=4)] == [0, 1, 2, 3]
     assert len(sent) == 2
-    assert [item.value["v"] for item in store.search(("many",), limit=4, offset=8)] == [3, 2, 1, 0]
-    assert [item.value["v"] for item in store.search(("many",), limit=2, filter={"v": {"$lt": 3}})] == [2, 1]
+    assert [item.value["v"] for item in store.search(("many",), limit=4, offset=8)] == [8, 9, 10, 11]
+    assert [item.value["v"] for item in store.search(("many",), limit=2, filter={"v": {"$gt": 3}})] == [4, 5]
     assert store.search(("many",), limit=0) == []
     sent.clear()
     assert store.list_namespaces(prefix=("many",)) == [("many", "0"), ("many", "1"), ("many", "2")]
@@ -161,9 +161,9 @@ def test_a_page_passes_by_files_that_are_no_items_and_goes_on_where_a_call_ends(
     store.batch([PutOp(("a",), f"k{number}", {"v": number}) for number in range(5)])
     for number in range(3):
         trusted.hub.write(f"/memories/store/a/other-{number}.json", "{}")
-    assert [item.value["v"] for item in store.search(("a",), limit=2)] == [4, 3]
-    monkeypatch.setattr(langgraph_store, "MAX_FOUND", 2)
-    assert [item.value["v"] for item in store.search(("a",), limit=5)] == [4, 3, 2, 1, 0]
+    assert [item.value["v"] for item in store.search(("a",), limit=2)] == [0, 1]
+    monkeypatch.setattr("memoryhub.domain.files.search.MAX_MATCHES", 2)
+    assert [item.value["v"] for item in store.search(("a",), limit=5)] == [0, 1, 2, 3, 4]
     assert store.list_namespaces() == [("a",)]
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from itertools import islice
 
 from memoryhub.domain.files.find import Entry, walk
 from memoryhub.domain.files.read import ANYBODY, Published, Reader
@@ -19,26 +17,22 @@ from memoryhub.text.path_patterns import Glob, glob_matches
 MAX_MATCHES = 1000
 MAX_LINE_LENGTH = 4000
 _BATCH = 200
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 def glob(
-    space: Space, pattern: str, prefix: str = "/", *, newest: int | None = None, thread_id: str = "",
-    reader: Reader = ANYBODY,
-) -> tuple[list[Entry], bool]:  # fmt: skip
-    """The files whose path below the prefix matches a pattern, at most MAX_MATCHES, and whether there are more; with `newest`
-    so many, those that changed last first."""
+    space: Space, pattern: str, prefix: str = "/", *, thread_id: str = "", reader: Reader = ANYBODY
+) -> tuple[list[Entry], bool]:
+    """The files whose path below the prefix matches a pattern, at most MAX_MATCHES, and whether there are more."""
     _check_pattern(pattern)
     prefix = paths.clean(prefix or "/", directory=True)
+    found: list[Entry] = []
     wanted = Glob(pattern)
-    entries = walk(space, prefix, thread_id=thread_id, reader=reader)
-    fitting = (entry for entry in entries if wanted.matches(entry.path[len(prefix) :]))
-    if newest is None:
-        found = list(islice(fitting, MAX_MATCHES + 1))
-        return sorted(found[:MAX_MATCHES], key=lambda entry: entry.path), len(found) > MAX_MATCHES
-    found = sorted(fitting, key=lambda entry: entry.path)
-    found.sort(key=lambda entry: entry.modified_at or _LONG_AGO, reverse=True)
-    return found[:newest], len(found) > newest
+    for entry in walk(space, prefix, thread_id=thread_id, reader=reader):
+        if wanted.matches(entry.path[len(prefix) :]):
+            if len(found) == MAX_MATCHES:
+                return found, True
+            found.append(entry)
+    return sorted(found, key=lambda entry: entry.path), False
 
 
 @dataclass(frozen=True, slots=True)
