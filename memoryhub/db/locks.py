@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from django.db import connections
+from django.db import Error, connections
 
 # The transaction that holds the lock is idle on purpose, so the server must not end it.
 NO_IDLE_TIMEOUT = "SELECT set_config('idle_in_transaction_session_timeout', '0', true)"
@@ -61,4 +61,6 @@ def _second_connection() -> Iterator[Any]:
             cursor.execute(NO_IDLE_TIMEOUT)
             yield cursor
     finally:
+        with contextlib.suppress(Error):  # the server is gone, and the lock with it
+            second.rollback()  # the lock is free from here on; after a close, only once the server has noticed it
         second.close()

@@ -100,7 +100,7 @@ def read_wheel(file: Path | IO[bytes], name: str) -> tuple[str, str]:
             source = read_member(archive, MEMORY_MODULE)
             version = wheel_version(archive)
     except FileNotFoundError:
-        raise NotFound(f"There is no file {file}.") from None
+        raise NotFound(f"There is no file {name}.") from None
     except (OSError, KeyError, EOFError, ValueError, RuntimeError, zlib.error, zipfile.BadZipFile):
         raise Invalid(
             f"{name} is no wheel of deepagents with memory in it (0.3.4 or newer).", code="invalid_wheel"
