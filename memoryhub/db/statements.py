@@ -91,7 +91,7 @@ def rows(sql: str, params: Sequence[Any] | Mapping[str, Any] = (), *, binary: bo
         return execute(wrapper, sql, params, binary)
 
 
-def changed(sql: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
+def changed(sql: str, params: Sequence[Any] | Mapping[str, Any]) -> list[tuple[Any, ...]]:
     """The rows that a changing statement returns. It is sent only once, since it may have been done before a connection broke:
     then `Unavailable` with the code `database_away`."""
     replica.state.has_written = True

@@ -38,9 +38,9 @@ SELECT s.session_data, s.expire_date, (i.seen_at < statement_timestamp() - inter
  WHERE s.session_key = %(key)s AND s.expire_date > statement_timestamp()
    AND {ENDED} IS NOT TRUE
 """  # noqa: S608 (a condition of ours)
-ENDED_KEYS = f"""
-SELECT i.session_key FROM memoryhub_signin i
- WHERE {ENDED} AND (i.person_id = %(person)s OR %(person)s::bigint IS NULL)
+DELETE_ENDED = f"""
+DELETE FROM django_session s USING memoryhub_signin i
+ WHERE i.session_key = s.session_key AND {ENDED} AND (i.person_id = %(person)s OR %(person)s::bigint IS NULL)
 """  # noqa: S608 (a condition of ours)
 
 
@@ -71,9 +71,7 @@ def limits() -> dict[str, timedelta | None]:
 
 def delete_ended_sessions(person: Person | None = None) -> None:
     """Deletes the sessions of sign-ins that have ended, of this person or of all."""
-    ended = statements.rows(ENDED_KEYS, {"person": person.pk if person else None, **limits()})
-    if ended:
-        Session.objects.filter(session_key__in=[key for (key,) in ended]).delete()
+    statements.changed(DELETE_ENDED, {"person": person.pk if person else None, **limits()})
 
 
 @transaction.atomic

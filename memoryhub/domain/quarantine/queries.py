@@ -85,25 +85,14 @@ class SessionPart:
 
 
 @lru_cache(maxsize=16)
-def _earlier(most: int) -> prepared:
+def _part(side: str, order: str, most: int) -> prepared:
+    """Records of a session on one side of a record, the nearest first."""
     return prepared(
         lambda space, session_id, first: (
             Record.objects.within(space)
-            .filter(session_id=session_id, pk__lt=first)
+            .filter(session_id=session_id, **{side: first})
             .defer("words")
-            .order_by("-id")[:most]
-        )
-    )
-
-
-@lru_cache(maxsize=16)
-def _later(most: int) -> prepared:
-    return prepared(
-        lambda space, session_id, first: (
-            Record.objects.within(space)
-            .filter(session_id=session_id, pk__gte=first)
-            .defer("words")
-            .order_by("id")[:most]
+            .order_by(order)[:most]
         )
     )
 
@@ -111,7 +100,8 @@ def _later(most: int) -> prepared:
 def session(space: Space, session_id: str, limit: int = 200, around: Record | None = None) -> SessionPart:
     """A session as it went; of a long one the part around a record."""
     given = (space.pk, session_id, around.pk if around else 0)
-    earlier, later = _earlier(limit + 1)(*given)[::-1], _later(limit + 1)(*given)
+    earlier = _part("pk__lt", "-id", limit + 1)(*given)[::-1]
+    later = _part("pk__gte", "id", limit + 1)(*given)
     before = min(len(earlier), max(limit // 2, limit - len(later)))
     shown = earlier[len(earlier) - before :] + later[: limit - before]
     return SessionPart(with_states(shown), before < len(earlier), limit - before < len(later))

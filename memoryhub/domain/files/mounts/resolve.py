@@ -127,9 +127,7 @@ READ_COLUMNS = ("id", "space_id", *MOUNT_COLUMNS, "problem", "created_at")
 
 def _mounts_and_rules(space: Space) -> tuple[list[Mount], bool]:
     """The mounts of a space by their prefixes, and whether it has rules that are on."""
-    if "kept" in space.__dict__:  # a page is made
-        return spaces.read_once(space, "mounts", lambda: _read_mounts(space))
-    return _read_mounts(space)
+    return spaces.read_once(space, "mounts", lambda: _read_mounts(space))
 
 
 def _read_mounts(space: Space) -> tuple[list[Mount], bool]:
