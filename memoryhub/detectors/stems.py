@@ -19,8 +19,6 @@ _ROW = plain(r"[^\n]{0,800}(?:\n+|[^\s]{0,100}\s?)|[^\n]+")
 # A stem is the first four letters of a word: what `ignore`, `ignores` and `ignoring` share. Those that rules name are numbered, and
 # a table of all possible stems holds the numbers, so that one pass over a text serves all rules.
 Group = frozenset[int]
-_FEW_WORDS, _FEW_ROWS = 1_500, 200  # up to which a loop is quicker than NumPy
-_MAX_BITS = 1 << 23  # rows of all rules that are looked at together
 _NUMBERS: dict[str, int] = {}
 _LETTERS = np.zeros(256, np.int32)
 _LETTERS[ord("a") : ord("z") + 1] = range(1, 27)
@@ -78,19 +76,6 @@ def _flat(lists: Sequence[Sequence[int]]) -> tuple[Any, Any]:
     return np.array([one for items in lists for one in items], np.intp), starts
 
 
-def _by_stem(stems: Any, begins: Any) -> dict[int, list[int]]:
-    """Where each stem stands, in order."""
-    found: dict[int, list[int]] = {}
-    if len(stems) <= _FEW_WORDS:
-        for stem, at in zip(stems.tolist(), begins.tolist(), strict=True):
-            found.setdefault(stem, []).append(at)
-        return found
-    order = np.argsort(stems, kind="stable")
-    there, firsts = np.unique(stems[order], return_index=True)
-    parts = np.split(begins[order], firsts[1:])
-    return dict(zip(there.tolist(), (part.tolist() for part in parts), strict=True))
-
-
 class Rows:
     """A lower-case text as rows (lines, long ones cut at a space), and where in it the stems stand that rules name."""
 
@@ -109,7 +94,9 @@ class Rows:
         rows = np.searchsorted(np.array(self.starts), begins, "right") - 1
         self._marks = np.zeros((len(_NUMBERS) + 1, len(self.starts) // 8 + 1), np.uint8)
         np.bitwise_or.at(self._marks, (stems, rows >> 3), (1 << (rows & 7)).astype(np.uint8))
-        self._places = _by_stem(stems, begins)
+        self._places: dict[int, list[int]] = {}
+        for stem, at in zip(stems.tolist(), begins.tolist(), strict=True):
+            self._places.setdefault(stem, []).append(at)
         self.stems = frozenset(self._places)
         self._begins: dict[Group, list[int]] = {}
         self._where: dict[Group, int] = {}
@@ -133,31 +120,9 @@ class Rows:
         above = here >> 1
         above[:, :-1] |= here[:, 1:] << 7
         common = np.bitwise_and.reduceat((here | above)[asked.groups], asked.group_starts)
-        found = np.flatnonzero(common.any(axis=1))
-        if len(self.starts) <= _FEW_ROWS:
-            for place in found.tolist():
-                rows = _bits(int.from_bytes(common[place].tobytes(), "little"))
-                yield asked.rules[place], list(self._merged(rows))
-            return
-        at_once = max(1, _MAX_BITS // (8 * common.shape[1]))
-        for first in range(0, len(found), at_once):
-            some = found[first : first + at_once]
-            for place, stretches in zip(some.tolist(), self._runs(common[some]), strict=True):
-                yield asked.rules[place], stretches
-
-    def _runs(self, marks: Any) -> Iterator[list[tuple[int, int]]]:
-        """Of each line of such marks the stretches of rows that are marked, as `_merged` makes them."""
-        bits = np.zeros((len(marks), marks.shape[1] * 8 + 2), np.int8)
-        bits[:, 1:-1] = np.unpackbits(marks, axis=1, bitorder="little")
-        edges = np.diff(bits, axis=1)
-        of, first = np.nonzero(edges > 0)
-        _, behind = np.nonzero(edges < 0)
-        starts = np.array([*self.starts, len(self.text), len(self.text)])
-        lefts, rights = np.maximum(starts[first] - 2, 0), starts[np.minimum(behind + 1, len(self.starts))]
-        spans = list(zip(lefts.tolist(), rights.tolist(), strict=True))
-        ends = np.searchsorted(of, np.arange(len(marks)), "right").tolist()
-        for start, end in zip([0, *ends], ends, strict=False):
-            yield spans[start:end]
+        for place in np.flatnonzero(common.any(axis=1)).tolist():
+            rows = _bits(int.from_bytes(common[place].tobytes(), "little"))
+            yield asked.rules[place], list(self._merged(rows))
 
     def near(self, groups: Sequence[Group]) -> Iterator[tuple[int, int]]:
         """Stretches of two rows in which every group has a word, merged where they touch."""
