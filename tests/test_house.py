@@ -136,12 +136,24 @@ def test_packages_of_the_domain_are_used_by_their_verbs():
         for package, *rest in domain_imports(file):
             inside = PACKAGE / "domain" / package / (rest[0] if rest else "")
             inner = rest and (inside.is_dir() or inside.with_suffix(".py").exists())
-            shadowed = inner and len(rest) == 1 and rest[0] in exported(package)  # the verb, not the module
+            shadowed = inner and len(rest) == 1 and rest[0] in verbs_of(package)  # the verb, not the module
             assert not inner or shadowed or mine == (package,), f"{file.relative_to(ROOT)} imports {package}.{rest[0]}"
 
 
-def exported(package: str) -> list[str]:
-    return importlib.import_module(f"memoryhub.domain.{package}").__all__
+def verbs_of(package: str) -> set[str]:
+    """What a package exports: all that its `__init__` imports."""
+    tree = ast.parse((PACKAGE / "domain" / package / "__init__.py").read_text())
+    return {name.asname or name.name for node in tree.body if isinstance(node, ast.ImportFrom) for name in node.names}
+
+
+def test_packages_of_the_domain_export_only_what_is_used():
+    inits = {PACKAGE / "domain" / package / "__init__.py" for package in PACKAGES}
+    used: set[tuple[str, ...]] = set()
+    for file in [*PACKAGE.rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:
+        used |= set(re.findall(r"(\w+)\.(\w+)", file.read_text()))
+        used |= {tuple(names) for names in domain_imports(file) if file not in inits}
+    unused = {f"{package}.{name}" for package in PACKAGES for name in verbs_of(package) if (package, name) not in used}
+    assert not unused, f"nobody uses {sorted(unused)}"
 
 
 def test_packages_of_the_domain_import_downward():

@@ -6,25 +6,3 @@ from .files import MountForm, MountSettingsForm, RuleForm
 from .people import EmailForm, PasswordForm, PersonForm, RoleForm
 from .retrieval import ChunksForm, RetrievalForm
 from .spaces import LimitsForm, RenameForm, SettingsForm, SpaceForm, WebhookForm
-
-__all__ = [
-    "AgentForm",
-    "ChunksForm",
-    "EmailForm",
-    "HubForm",
-    "LimitsForm",
-    "MountForm",
-    "MountSettingsForm",
-    "NewAgentForm",
-    "PasswordForm",
-    "PersonForm",
-    "PromptSettingsForm",
-    "RenameForm",
-    "RetrievalForm",
-    "RoleForm",
-    "RuleForm",
-    "SettingsForm",
-    "SpaceForm",
-    "TokenForm",
-    "WebhookForm",
-]

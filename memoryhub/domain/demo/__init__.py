@@ -1,9 +1,3 @@
 """The demo space."""
 
 from memoryhub.domain.demo.start import exists, make, was_deleted
-
-__all__ = [
-    "exists",
-    "make",
-    "was_deleted",
-]

@@ -19,8 +19,3 @@ from memoryhub.domain.erasure.requests import (
 )
 from memoryhub.domain.erasure.run import unpack
 from memoryhub.domain.erasure.targets import KINDS, Target
-
-__all__ = [
-    "BACKUP", "KINDS", "Target", "cancel", "confirmation", "dry_run", "erase", "erase_now", "erasures_of",
-    "forget_unconfirmed", "get", "job_of", "plan", "receipt", "retry", "sees_all", "unpack",
-]  # fmt: skip

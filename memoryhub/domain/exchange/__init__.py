@@ -14,27 +14,3 @@ from memoryhub.domain.exchange.import_formats import IMPORT_FORMATS, Folder
 from memoryhub.domain.exchange.imports import MAX_IMPORT_BYTES, PREVIEW_JOB, get_import, preview_import, start_import
 from memoryhub.domain.exchange.memory_tool import MEMORY_TOOL_COMMANDS, MEMORY_TOOL_READS, run_memory_tool
 from memoryhub.domain.exchange.stored_secrets import mark_stored_secrets
-
-__all__ = [
-    "CLIENT_EXTRAS",
-    "CLIENT_NAME",
-    "IMPORT_FORMATS",
-    "MAX_IMPORT_BYTES",
-    "MEMORY_TOOL_COMMANDS",
-    "MEMORY_TOOL_READS",
-    "PREVIEW_JOB",
-    "Folder",
-    "client_wheel",
-    "export",
-    "get_import",
-    "give_back_the_disk",
-    "mark_stored_secrets",
-    "mounted_directories",
-    "move_mounts",
-    "note_backup",
-    "note_restore",
-    "preview_import",
-    "run_memory_tool",
-    "start_import",
-    "take_in_the_disk",
-]

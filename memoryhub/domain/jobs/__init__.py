@@ -27,34 +27,3 @@ from memoryhub.domain.jobs.queue import (
 )
 from memoryhub.domain.jobs.results import find_result, keep_result, newest_result, result_lifetimes
 from memoryhub.domain.jobs.sign_ins import forget_sign_ins
-
-__all__ = [
-    "MAX_TRIES",
-    "Progress",
-    "background_thread",
-    "background_threads",
-    "bound_schedules",
-    "claim",
-    "database_now",
-    "enqueue",
-    "enqueue_all",
-    "enqueue_as_change",
-    "extend_leases",
-    "find_result",
-    "forget_sign_ins",
-    "get",
-    "job",
-    "keep_result",
-    "kinds",
-    "latest",
-    "newest_result",
-    "outgoing_kinds",
-    "periodic",
-    "plan_periodic",
-    "postpone",
-    "release_lost",
-    "result_lifetimes",
-    "retry",
-    "retry_delay",
-    "run",
-]

@@ -15,19 +15,3 @@ from memoryhub.domain.nodes.nodes import (
     stop_all,
     this_node,
 )
-
-__all__ = [
-    "BEAT_SECONDS",
-    "Run",
-    "find_node",
-    "forget_node",
-    "is_here",
-    "is_known",
-    "key_of_all",
-    "listed",
-    "require_none_running",
-    "running",
-    "shared_key",
-    "stop_all",
-    "this_node",
-]

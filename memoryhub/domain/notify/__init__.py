@@ -15,23 +15,3 @@ from memoryhub.domain.notify.webhooks import (
     webhooks_for_event,
     webhooks_of_space,
 )
-
-__all__ = [
-    "absolute_url",
-    "add_webhook",
-    "addresses_of",
-    "check_url",
-    "enqueue_notice",
-    "enqueue_notices",
-    "failures",
-    "mail_hour",
-    "newest_notices",
-    "ping_webhook",
-    "post_json",
-    "remove_webhook",
-    "send_notice_again",
-    "set_mail_hour",
-    "switch_webhook",
-    "webhooks_for_event",
-    "webhooks_of_space",
-]

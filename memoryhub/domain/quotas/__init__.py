@@ -2,5 +2,3 @@
 
 from memoryhub.domain.quotas.limits import count_bytes, count_call
 from memoryhub.domain.quotas.storage import count_stored_bytes, usage_of_space
-
-__all__ = ["count_bytes", "count_call", "count_stored_bytes", "usage_of_space"]

@@ -2,20 +2,6 @@
 change that an agent itself keeps until somebody decides."""
 
 from memoryhub.domain.write_hooks.decide import decide
-from memoryhub.domain.write_hooks.held import keep_held_list
 from memoryhub.domain.write_hooks.install import install, places, seconds_until_found, uninstall
 from memoryhub.domain.write_hooks.listen import bind, is_listened_to, listen
 from memoryhub.domain.write_hooks.pending import take_in_pending
-
-__all__ = [
-    "bind",
-    "decide",
-    "install",
-    "is_listened_to",
-    "keep_held_list",
-    "listen",
-    "places",
-    "seconds_until_found",
-    "take_in_pending",
-    "uninstall",
-]

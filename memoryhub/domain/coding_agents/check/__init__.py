@@ -13,8 +13,6 @@ from memoryhub.domain.coding_agents.check.file import FindingInFile, MemoryFile
 from memoryhub.domain.coding_agents.check.unread import without_mentions
 from memoryhub.domain.coding_agents.walk import memory_files
 
-__all__ = ["FindingInFile", "check_folder", "without_mentions"]
-
 UNREADABLE = "This file cannot be read by whoever runs the check, or is over 8 MB"
 
 

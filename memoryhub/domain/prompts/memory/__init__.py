@@ -7,15 +7,3 @@ from memoryhub.domain.prompts.memory.then import (
     working_at,
 )
 from memoryhub.domain.prompts.memory.views import lines_of_entries, view_lines_at, view_text, with_views
-
-__all__ = [
-    "EMBEDDER_AWAY",
-    "lines_of_entries",
-    "longterm_at",
-    "longterm_entries",
-    "parse_entries",
-    "view_lines_at",
-    "view_text",
-    "with_views",
-    "working_at",
-]

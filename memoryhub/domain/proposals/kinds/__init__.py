@@ -18,5 +18,3 @@ from memoryhub.models import Proposal
 
 KINDS[Proposal.Kind.PROMOTION] = Promotion()
 KINDS[Proposal.Kind.TEMPLATE] = Template()
-
-__all__ = ["FILE_EDITS", "KINDS", "ChangeKind", "Settlement", "kind_of", "prompt_dialect", "sha_of"]
