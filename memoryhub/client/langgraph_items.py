@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
-from langgraph.store.base import Item, SearchItem
-
-from .errors import Invalid
+from langgraph.store.base import Item, PutOp, SearchItem
 
 SAFE_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_@+:"
+DEVICES = {"con", "nul", "prn", "aux", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10))}
+NOTHING = "%"  # the name of an empty key; in any other name two digits follow this sign
 
 
 def marked_pending(value: Any, proposal: int) -> Any:
@@ -49,16 +49,23 @@ def by_age(item: Item) -> tuple[datetime, str]:
 
 
 def escaped(part: str) -> str:
-    if not part.isascii() and any("\ud800" <= char <= "\udfff" for char in part):
-        raise Invalid(
-            f"The name {part!r} holds a lone surrogate, which no file's name can hold. Leave it out of namespaces and keys, for "
-            "example with name.encode('utf-8', 'replace').decode().", code="invalid_path", status=422,
-        )  # fmt: skip
-    return "".join(char if char in SAFE_CHARACTERS else quoted(char) for char in part)
+    """A part of a namespace, or a key, as the name of a file; `unescaped` gives it back."""
+    if part.casefold() in DEVICES:  # which the hub refuses as names of files
+        return f"%{ord(part[0]):02X}{escaped(part[1:])}"
+    return "".join(char if char in SAFE_CHARACTERS else quoted(char) for char in part) or NOTHING
 
 
 def quoted(char: str) -> str:
-    return "%2E" if char == "." else "%7E" if char == "~" else quote(char, safe="")
+    return "%2E" if char == "." else "%7E" if char == "~" else quote(char, safe="", errors="surrogatepass")
+
+
+def unescaped(name: str) -> str:
+    return "" if name == NOTHING else unquote(name, errors="surrogatepass")
+
+
+def reason_of(op: PutOp) -> str:
+    """What the hub is told about a put: a NUL or half a character in its key would be refused there."""
+    return f"store: put {op.key if op.key.isprintable() else ascii(op.key)}"
 
 
 def as_found(item: Item, score: float | None) -> SearchItem:

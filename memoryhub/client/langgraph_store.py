@@ -16,7 +16,6 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, NamedTuple
-from urllib.parse import unquote
 
 from langgraph.store.base import (
     BaseStore,
@@ -41,6 +40,8 @@ from .langgraph_items import (
     escaped,
     marked_pending,
     moment,
+    reason_of,
+    unescaped,
 )
 from .records import Outcome, Record, file_bytes, sha256_of
 from .threads import current_thread
@@ -105,7 +106,7 @@ class MemoryHubStore(BaseStore):
 
     def _name(self, path: str) -> tuple[tuple[str, ...], str]:
         *parts, key = path[len(self.root) :].removesuffix(".json").split("/")
-        return tuple(unquote(part) for part in parts), unquote(key)
+        return tuple(unescaped(part) for part in parts), unescaped(key)
 
     # Reading
 
@@ -258,7 +259,7 @@ class MemoryHubStore(BaseStore):
         return as_text({"value": value, "created_at": before.created_at if before else now, "updated_at": now})
 
     def _write(self, op: PutOp, path: str, text: bytes, if_match: str | None) -> Outcome:
-        notes = {"reason": f"store: put {op.key}", "thread_id": current_thread()}
+        notes = {"reason": reason_of(op), "thread_id": current_thread()}
         if if_match:
             with suppress(
                 HubUnavailable
@@ -300,7 +301,7 @@ class MemoryHubStore(BaseStore):
                 "retired in the hub, not deleted from here.",
                 code="invalid",
             )
-        self._note(self.hub.promote(content=content, reason=f"store: put {op.key}", thread_id=current_thread()))
+        self._note(self.hub.promote(content=content, reason=reason_of(op), thread_id=current_thread()))
 
     def _note(self, outcome: Outcome) -> None:
         if outcome.pending:

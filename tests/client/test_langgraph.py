@@ -12,7 +12,7 @@ from langgraph.store.base import GetOp, ListNamespacesOp, MatchCondition, PutOp,
 from langgraph.store.memory import InMemoryStore
 from typing_extensions import TypedDict
 
-from memoryhub.client import Forbidden, Invalid
+from memoryhub.client import Forbidden
 from memoryhub.client.langgraph import MemoryHubRecorder, MemoryHubStore
 from tests.client.conftest import away
 
@@ -190,15 +190,24 @@ def test_a_put_of_what_is_published_takes_back_what_waits(review):
     assert (review.hub.proposals("pending"), store.get(("a",), "k").value) == ([], {"v": 1})
 
 
-def test_half_a_character_in_a_name_is_refused_with_what_to_do(trusted):
-    store = MemoryHubStore(trusted.hub)
-    for call in (
-        lambda: store.put(("a\ud800",), "k", {}),
-        lambda: store.get(("a",), "\udfff"),
-        lambda: store.search(("\ud800",)),
-    ):
-        with pytest.raises(Invalid, match=r"lone surrogate.*Leave it out"):
-            call()
+def test_any_name_holds_an_item(both):
+    """Half a character, NUL, a device of some systems, nothing: InMemoryStore takes them all."""
+    names = ["a\ud800", "\udfff", "a\x00b", "con", "NUL.x", "lpt1", "%", "%2E", "u\u0308"]
+    labels = [name for name in names if not {".", "\x00"} & {*name}]  # LangGraph refuses these two in a namespace
+    for store in both:
+        for name in names:
+            store.put(("of",), name, {"v": name})
+        for label in labels:
+            store.put((label, "of"), "key", {"v": label})
+        store.put(("con",), "", {"v": "nothing"})
+    stock, ours = both
+    assert [ours.get(("of",), name).value for name in names] == [{"v": name} for name in names]
+    assert [ours.get((label, "of"), "key").value for label in labels] == [{"v": label} for label in labels]
+    assert ours.get(("con",), "").value == {"v": "nothing"}
+    assert {*ours.list_namespaces()} == {*stock.list_namespaces()} - {("users", "9")}  # where nothing was deleted
+    assert {(item.namespace, item.key) for item in ours.search((), limit=50)} == {
+        (item.namespace, item.key) for item in stock.search((), limit=50)
+    }
 
 
 def test_words_find_items(trusted):
