@@ -82,8 +82,15 @@ def test_sentences_of_two_halves_are_found():
         for said in (
             "a link to ../a.md; links are not followed",
             "“/m/a.md” is or leads through a link; the hub does not follow links.",
+            "took the template of deepagents 0.7.32 from the client of runner",
         ):
             assert translated(said) != said
+
+
+def test_lists_of_words_are_translated():
+    with speaking("zh-hans"):
+        assert translated("changed the base prompt, the persona") == "更改了基础提示词、人设"
+        assert translated("changed the base prompt, my own") == "更改了the base prompt, my own"
 
 
 def test_messages_of_a_template():

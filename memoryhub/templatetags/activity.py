@@ -59,21 +59,31 @@ def actor_of(line: Any) -> str:
 @register.filter
 def ending(line: Any) -> str:
     """What follows the thing of a line, in the language of the page."""
-    if line.adds.startswith("; "):
-        return _("; ") + translated(line.adds.removeprefix("; "))
-    if line.adds.startswith(": “") and line.adds.endswith("”"):  # a person's reason, often one that a page offered
-        return f"{_(': ')}“{offered(line.adds[3:-1])}”"
-    if line.adds.startswith(": "):
-        return _(": ") + translated(line.adds.removeprefix(": "))
-    adds = translated(ASKED_BY.sub(lambda found: str(agent_title(found[0])), line.adds))
-    return adds if line.ending == line.adds else f" {adds}"
+    return translated_ending(line.ending)
+
+
+def translated_ending(ending: str) -> str:
+    """The `ending` of a line in the language of the page."""
+    adds = ending.lstrip(" ")
+    if adds.startswith("; "):
+        return _("; ") + translated(adds.removeprefix("; "))
+    if adds.startswith(": “") and adds.endswith("”"):  # a person's reason, often one that a page offered
+        return f"{_(': ')}“{offered(adds[3:-1])}”"
+    if adds.startswith(": "):
+        return _(": ") + translated(adds.removeprefix(": "))
+    said = translated(ASKED_BY.sub(lambda found: str(agent_title(found[0])), adds))
+    return said if ending == adds else f" {said}"
+
+
+def translated_thing(thing: str, path: str = "") -> str:
+    """What a line is about; a path, and what an entry says, are no words of the hub."""
+    return thing if thing == path or thing.startswith(("“", "/")) else translated(thing)
 
 
 def _thing_link(context: dict[str, Any], line: Any) -> str:
     """The object of a line, with a link unless it has no page."""
     css = ' class="mono"' if line.path else ""
-    # A path, and what an entry says, are no words of the hub.
-    thing = escape(line.thing if line.thing == line.path or line.thing.startswith("“") else translated(line.thing))
+    thing = escape(translated_thing(line.thing, line.path))
     if line.url and (line.url != "settings/people/" or context["role"] == "owner"):
         return f'<a{css} href="/s/{context["space"].slug}/{escape(line.address)}">{thing}</a>'
     return f"<span{css}>{thing}</span>" if line.path else thing

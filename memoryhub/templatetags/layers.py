@@ -86,12 +86,11 @@ def wrap_finding(inner: str, css: str) -> str:
     return f"<mark>{inner}</mark>" if css == "secret" else f'<span class="{css}">{inner}</span>'
 
 
-@register.simple_tag
-def snippet(hit: retrieval.Hit) -> SafeString:
+def snippet(text: str, marks: tuple[tuple[int, int], ...]) -> SafeString:
     """The snippet of a search hit with its words marked."""
     parts = [
-        f"<mark>{escape_with_labels(text)}</mark>" if is_mark else escape_with_labels(text)
-        for text, is_mark in retrieval.marked_pieces(hit.snippet, hit.marks)
+        f"<mark>{escape_with_labels(piece)}</mark>" if is_mark else escape_with_labels(piece)
+        for piece, is_mark in retrieval.marked_pieces(text, marks)
     ]
     return mark_safe("".join(parts))  # noqa: S308 (each piece was escaped)
 

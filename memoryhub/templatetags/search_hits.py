@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from django import template
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from memoryhub.domain import retrieval
 from memoryhub.domain.retrieval import Hit
-from memoryhub.languages import translated
-from memoryhub.templatetags.layers import NODE_KINDS
+from memoryhub.languages import HUB_ACTORS, translated
+from memoryhub.templatetags.activity import translated_ending, translated_thing
+from memoryhub.templatetags.layers import NODE_KINDS, snippet
 
 register = template.Library()
 
@@ -16,7 +19,8 @@ register = template.Library()
 def hit_title(hit: Hit) -> str:
     """The title of a hit in the language of the page; names and paths in it stay."""
     if hit.layer == "activity":
-        return _("%(who)s %(did)s") % {"who": hit.author, "did": translated(hit.title.removeprefix(f"{hit.author} "))}
+        who = translated(hit.author) if hit.author in HUB_ACTORS else hit.author
+        return _("%(who)s %(did)s") % {"who": who, "did": translated(hit.title.removeprefix(f"{hit.author} "))}
     if hit.layer == "proposals":
         subject, _comma, state = hit.title.rpartition(", ")
         number, _blank, thing = subject.partition(" ")
@@ -25,3 +29,13 @@ def hit_title(hit: Hit) -> str:
         kind, _in, session = hit.title.partition(" in ")
         return _("%(kind)s in %(session)s") % {"kind": NODE_KINDS.get(kind, kind), "session": session}
     return translated(hit.title) if hit.layer == "working" else hit.title
+
+
+@register.simple_tag
+def hit_words(hit: Hit, query: str) -> SafeString:
+    """The words of a hit with those marked that were asked for; a line of activity in the language of the page."""
+    if hit.layer != "activity":
+        return snippet(hit.snippet, hit.marks)
+    thing = translated_thing(hit.text.removesuffix(hit.adds))
+    said = f"{thing}{translated_ending(hit.adds)}".strip()
+    return snippet(*retrieval.snippet(said, retrieval.split_words(query)))

@@ -14,6 +14,7 @@ from typing import Any
 FOLDER = Path(__file__).parent.parent / "locale"
 PLACEHOLDER = re.compile(r"%\((\w+)\)[sd]")
 WORDS = {"wants", "policy", "reason", "what", "state", "does", "kind", "many", "script"}
+COMMA = ", "
 COUNT, COUNTED = "%(count)s %(things)s", re.compile(r"([\d,]+) (.+)")
 WRITTEN = re.compile(r"%\((\w+)\)[sd]|%%")
 LONGEST = 2000  # characters: no sentence of the hub is longer, texts of agents are
@@ -85,7 +86,8 @@ class Catalogue:
             return found
         parts = re.split(r"(?<=[.!?])\s+", text)
         each = [self.sentence(part) for part in parts] if len(parts) > 1 else [None]
-        return "".join(part for part in each if part) if all(each) else self.sentence(text) or text
+        whole = "".join(part for part in each if part) if all(each) else self.sentence(text)
+        return whole or self.listed(text) or text
 
     def exact(self, text: str) -> str | None:
         """The translation of a sentence without values; one that follows a colon elsewhere may begin with a small letter."""
@@ -111,7 +113,12 @@ class Catalogue:
         if inside > DEEPEST or (" " not in value and name not in WORDS):
             return value
         bare = value.strip()
-        return self.sentence(bare, inside) or self.counted(bare, inside) or value
+        return self.sentence(bare, inside) or self.counted(bare, inside) or self.listed(bare) or value
+
+    def listed(self, value: str) -> str | None:
+        """Several words of the hub with commas between them: the base prompt, the persona."""
+        each = [self.exact(one) for one in value.split(", ")]
+        return self.messages.get(COMMA, COMMA).join(filter(None, each)) if len(each) > 1 and all(each) else None
 
     def counted(self, value: str, inside: int) -> str | None:
         """A number with what it counts: 3 min, 3 zero-width characters."""

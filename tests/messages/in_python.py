@@ -87,7 +87,7 @@ CODES_SHOWN = (
     "pending", "approved", "rejected", "withdrawn", "outdated", "expired", "changes_requested", "held", "admitted", "discarded", "promoted",
     "edit", "write", "add to", "delete", "move", "promote to", "use", "edited", "created", "changed", "deleted", "moved", "restored",
     "%(count)s %(things)s", "Hidden: %(what)s.", "a minute", "%(count)s seconds", "%(count)s minutes",
-    "proposal %(number)s", "record %(number)s", "receipt %(number)s", "the space %(name)s", "wrong",
+    "changed %(what)s", "proposal %(number)s", "record %(number)s", "receipt %(number)s", "the space %(name)s", "wrong",
     "viewer", "editor", "reviewer", "owner", "person", "agent", "disk", "hub", "import",
     "promotion", "template", "insert", "as viewer", "as editor", "as reviewer", "as owner", "corrected", "checked", "a retrieval",
     "from %(path)s",
@@ -234,13 +234,22 @@ def of_call(node: ast.Call, known: dict[str, ast.expr], names: dict[str, str]) -
 
 def words_in(node: ast.AST, known: dict[str, ast.expr], names: dict[str, str]) -> Iterator[str]:
     """Every sentence that stands below a node, with the values in it; without what nobody reads."""
-    if isinstance(node, ast.Constant | ast.JoinedStr) or (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)):
+    if is_text(node) and not isinstance(node, ast.IfExp):
         yield from readable(sentences(node, known, names))
         return
     unread = {id(part) for part in unread_parts(node, names)}
     for child in ast.iter_child_nodes(node):
         if id(child) not in unread:
             yield from words_in(child, known, names)
+
+
+def is_text(node: ast.AST) -> bool:
+    """Whether an expression is a literal, or a sum with one in it; lists are added as well, and have literals inside."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return is_text(node.left) or is_text(node.right)
+    if isinstance(node, ast.IfExp):
+        return is_text(node.body) or is_text(node.orelse)
+    return isinstance(node, ast.Constant | ast.JoinedStr)
 
 
 # Functions whose arguments nobody reads on a page: logs, mistakes of programmers, patterns, SQL.

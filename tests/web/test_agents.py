@@ -125,7 +125,7 @@ def test_a_change_is_kept_for_prompts_of_the_past(as_role, house, forge):
     assert [change.values["dialect"] for change in AgentChange.objects.order_by("id")] == ["auto", "plain"]
     house.space.refresh_from_db()
     assert house.space.revision > before
-    assert ActivityLine.objects.get(verb="agents.change").adds == "dialect, system prompt"
+    assert ActivityLine.objects.get(verb="agents.change").adds == ": the dialect, the base prompt"
 
 
 def test_switches(as_role, forge):

@@ -14,7 +14,7 @@ from django.utils import translation
 from memoryhub.domain import accounts, demo, retrieval, spaces
 from memoryhub.models import HUB, Space
 from memoryhub.templatetags.activity import ending
-from memoryhub.templatetags.search_hits import hit_title
+from memoryhub.templatetags.search_hits import hit_title, hit_words
 from memoryhub.text.catalogue import Catalogue
 from tests import walking
 from tests.messages import catalogue
@@ -89,6 +89,7 @@ def test_what_follows_the_thing_of_a_line_is_chinese(adds, shown):
         ("activity", "wei deleted", "wei", "wei 已删除"), ("working", "An entry", "forge", "条目"),
         ("proposals", "#4 /memories/a, b.md, pending", "forge", "#4 /memories/a, b.md，待决定"),
         ("proposals", "#4 a promotion, approved", "forge", "#4 一次晋升，已批准"),
+        ("activity", "disk deleted", "disk", "磁盘 已删除"),
         ("quarantine", "agent in t-1", "forge", "t-1 中的智能体"), ("files", "/memories/deleted", "", "/memories/deleted"),
     ],
 )  # fmt: skip
@@ -97,6 +98,21 @@ def test_titles_of_hits_are_chinese(layer, title, author, shown):
     assert hit_title(hit) == title
     with translation.override("zh-hans"):
         assert hit_title(hit) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "adds", "shown"),
+    [
+        ("scout: the base prompt, the persona", ": the base prompt, the persona", "scout：基础<mark>提示</mark>词、人设"),
+        ("/memories/a.md in proposal 4", " in proposal 4", "/memories/a.md （提案 4）"),
+        ("181 files below /memories/", "", "/memories/ 下的 181 个文件"),
+    ],
+)  # fmt: skip
+def test_lines_of_activity_that_are_found_are_chinese(text, adds, shown):
+    hit = retrieval.Hit("activity", "1", "wei changed", "url", text, author="wei", adds=adds)
+    assert hit_words(hit, "提示") == text
+    with translation.override("zh-hans"):
+        assert hit_words(hit, "提示") == shown
 
 
 def test_pages_of_the_demo_are_chinese(known):

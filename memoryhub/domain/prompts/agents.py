@@ -28,7 +28,7 @@ IN_PROMPT = {
     "retrieval": "the limits of retrieval",
 }  # fmt: skip
 TEXTS_IN_PROMPT = ("system_prompt", "persona", "template")  # kept to the letter; an erasure of their author erases them
-CHANGEABLE = ("name", "description", "is_on", *IN_PROMPT)
+CHANGEABLE = {"name": "the name", "description": "the description", "is_on": "whether it is on", **IN_PROMPT}
 NAMES_OF_AGENTS = "SELECT slug, name FROM memoryhub_agent WHERE space_id = %s AND name <> slug"
 MAX_LENGTHS = {"name": 100, "description": 500, "system_prompt": 200_000, "persona": 50_000, "template": 200_000}
 
@@ -100,8 +100,7 @@ def change_agent(agent: Agent, actor: Actor, **values: Any) -> Agent:
     if set(changed) & set(IN_PROMPT):
         record_change(agent, actor)
     spaces.mark_setup(agent.space_id)
-    named = ", ".join(key.replace("_", " ").removeprefix("is ") for key in changed)
-    says, adds = "changed the agent", named
+    says, adds = "changed the agent", ": " + ", ".join(CHANGEABLE[key] for key in changed)
     if changed in (["is_on"], ["memory_is_on"]):
         says = "switched" if changed == ["is_on"] else "switched the memory of"
         adds = "on" if getattr(agent, changed[0]) else "off"

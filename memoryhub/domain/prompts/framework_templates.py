@@ -140,7 +140,7 @@ class Report:
 
     @property
     def came_from(self) -> str:
-        return f"{FROM_CLIENT}{self.agent.slug}"
+        return from_client(self.agent)
 
 
 @transaction.atomic
@@ -207,7 +207,7 @@ def choose_template(
 @transaction.atomic
 def decide_template(agent: Agent, actor: Actor, form: str, version: str, text: str, proposal: int) -> None:
     """A person lets a reported text into the prompts of the agent that reported it, and of no other."""
-    data = {"form": form, "text": text, "came_from": f"{FROM_CLIENT}{agent.slug}", "is_known": False}
+    data = {"form": form, "text": text, "came_from": from_client(agent), "is_known": False}
     kept, _ = DialectTemplate.objects.get_or_create(
         space_id=agent.space_id, family="deepagents", version=version[:32],
         sha256=deepagents.compare(form, text).sha256, defaults=data,
@@ -222,7 +222,11 @@ def take_back_template(space: Space, proposal: int) -> None:
     spaces.mark_setup(space)
 
 
-FROM_CLIENT = "client of "
+def from_client(agent: Agent) -> str:
+    """Where a text comes from that an agent's client reported; the statements below look for these words."""
+    return f"client of {agent.slug}"
+
+
 # The template of a form for an agent at a moment: the one chosen for it last; else one of the form itself before one of equal
 # text, what people took in before what a client reported, then the newest version. What a client reported counts only where it
 # is a published text, or a person decided on it. `inputs` reads with it too.

@@ -34,7 +34,7 @@ from memoryhub.domain.retrieval.search import (
     has_more_activity,
     search,
 )
-from memoryhub.domain.retrieval.snippets import marked_pieces
+from memoryhub.domain.retrieval.snippets import marked_pieces, snippet
 from memoryhub.domain.retrieval.vector_index import add_to_vector_index, drop_vector_index, nearest_by_index
 from memoryhub.domain.retrieval.word_rank import (
     CONFIGURATIONS,

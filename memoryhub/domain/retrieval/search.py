@@ -60,6 +60,7 @@ class Hit:
     cosine: float | None = None
     words: float = 0.0
     fact: str = ""  # the text that its copies say as well, where `text` has more
+    adds: str = ""  # how the text of a line of activity ends, behind its thing
 
 
 def search(
@@ -307,6 +308,7 @@ def _in_activity(space: Space, query: str, agent: Agent | None, limit: int) -> l
             f"{one.thing}{one.ending}".strip(),
             one.at,
             one.actor_name,
+            adds=one.ending,
         )
         for one in lines
     ]

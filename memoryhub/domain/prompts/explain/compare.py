@@ -225,7 +225,8 @@ def settings_causes(agent: Agent, between: dict[str, Any]) -> list[Cause]:
         changed = [
             words for key, words in IN_PROMPT.items() if values and values.get(key, now.get(key)) != now.get(key)
         ]
-        says = "created the agent" if values is None else "changed " + (", ".join(changed) or "the agent")
+        what = ", ".join(changed) or "the agent"
+        says = "created the agent" if values is None else f"changed {what}"
         found.append(Cause(row.created_at, "settings", says, row.actor_kind, row.actor_name))
         values = row.values
     return found
