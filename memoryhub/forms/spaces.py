@@ -7,6 +7,8 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from memoryhub.domain import notify
+
 from .base import HubForm
 
 
@@ -78,6 +80,15 @@ class LimitsForm(HubForm):
     space_megabytes = forms.IntegerField(label=_("Stored in this space (MB)"))
 
 
+EVENT_LABELS = {
+    "proposal.created": _("proposed"), "proposal.approved": _("approved"),
+    "proposal.rejected": _("rejected, or changes requested"), "proposal.withdrawn": _("withdrawn"),
+    "proposal.outdated": _("no longer applies"), "proposal.expiring": _("expires soon"), "proposal.expired": _("expired"),
+    "proposal.commented": _("commented"), "proposal.undone": _("undone"), "proposal.reopened": _("reopened"),
+    "file.changed_on_disk": _("a file changed on disk"),
+}  # fmt: skip
+
+
 class WebhookForm(HubForm):
     """A webhook: its URL, format and events."""
 
@@ -88,14 +99,6 @@ class WebhookForm(HubForm):
         label=_("Format"), choices=[("hub", _("memoryhub's own JSON")), ("slack", _("For chat programs (Slack)"))]
     )
     events = forms.MultipleChoiceField(
-        label=_("Events"), widget=forms.CheckboxSelectMultiple,
-        choices=[
-            ("proposal.created", _("proposed")), ("proposal.approved", _("approved")),
-            ("proposal.rejected", _("rejected, or changes requested")),
-            ("proposal.withdrawn", _("withdrawn")), ("proposal.outdated", _("no longer applies")),
-            ("proposal.expiring", _("expires soon")), ("proposal.expired", _("expired")), ("proposal.commented", _("commented")),
-            ("proposal.undone", _("undone")), ("proposal.reopened", _("reopened")),
-            ("file.changed_on_disk", _("a file changed on disk")),
-        ],
+        label=_("Events"), widget=forms.CheckboxSelectMultiple, choices=[(event, EVENT_LABELS[event]) for event in notify.EVENTS],
         initial=["proposal.created", "proposal.approved", "proposal.rejected", "proposal.expiring", "proposal.expired"],
     )  # fmt: skip

@@ -4,6 +4,7 @@ from memoryhub.domain.notify.addresses import addresses_of, check_url
 from memoryhub.domain.notify.http import absolute_url, failures, post_json
 from memoryhub.domain.notify.mail_hour import mail_hour, set_mail_hour
 from memoryhub.domain.notify.webhooks import (
+    EVENTS,
     add_webhook,
     enqueue_notice,
     enqueue_notices,
