@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import register_converter
 from django.urls.converters import PathConverter
 from django.utils import timezone
-from ninja import Field, Router, Schema
+from ninja import Field, Query, Router, Schema
 
 from memoryhub.api.base import ERRORS, Given, conditional, fields_of_each, json_response, needs, rooted, wants_text
 from memoryhub.api.paging import IF_NONE_MATCH
@@ -97,11 +97,18 @@ def grep(request: HttpRequest, pattern: str, prefix: str = "/", glob: str = "", 
 
 @router.get("/glob", response={200: Matches, **ERRORS}, summary="Files whose path fits a pattern")
 @needs("files")
-def glob(request: HttpRequest, pattern: str, prefix: str = "/", thread_id: str = "") -> HttpResponse:
+def glob(
+    request: HttpRequest,
+    pattern: str,
+    prefix: str = "/",
+    thread_id: str = "",
+    oldest: int | None = Query(None, ge=1, le=1000, description="So many at most, in the order they were made."),
+    offset: int = Query(0, ge=0, le=10**9, description="How many of those to pass by."),
+) -> HttpResponse:
     caller: Caller = request.auth
-    found, truncated = files.glob(
-        caller.space, pattern, rooted(prefix), thread_id=_thread(thread_id), reader=_reader(caller)
-    )
+    asked = caller.space, pattern, rooted(prefix)
+    who: Any = {"thread_id": _thread(thread_id), "reader": _reader(caller)}
+    found, truncated = files.glob_oldest(*asked, offset, oldest, **who) if oldest else files.glob(*asked, **who)
     return json_response({"matches": fields_of_each(Entry, found), "truncated": truncated})
 
 

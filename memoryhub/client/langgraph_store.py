@@ -117,6 +117,16 @@ class MemoryHubStore(BaseStore):
         files = self.hub.walk(folder) if found["truncated"] else found["matches"]
         return [entry["path"] for entry in files if entry["path"].endswith(".json")]
 
+    def _oldest(self, namespace: tuple[str, ...], first: int) -> Iterator[list[str]]:
+        """The paths of all items at or below a namespace as they were made: so many at first, then batch by batch."""
+        start, count = 0, min(first, MAX_BATCH)
+        while True:
+            found = self.hub.glob("**/*.json", prefix=self._folder(namespace), oldest=count, offset=start)
+            yield [entry["path"] for entry in found["matches"]]
+            if not found["truncated"]:
+                return
+            start, count = start + count, MAX_BATCH
+
     def _items_of(self, gets: list[GetOp]) -> dict[str, Item]:
         return self._items([self._path(op.namespace, op.key) for op in gets], waiting=True)
 
@@ -158,11 +168,11 @@ class MemoryHubStore(BaseStore):
         return scores
 
     def _ranked(self, op: SearchOp, scores: dict[str, float]) -> Iterator[Item]:
-        """The items that were found, best first, then the others, oldest first; those are read only where somebody asks for them."""
+        """The items that were found, best first, then the others, oldest first; those are read as far as somebody asks for them."""
         found = self._items([*scores])
         yield from (found[path] for path in sorted(found, key=lambda path: (-scores[path], *by_age(found[path]))))
-        others = self._items([path for path in self._paths(op.namespace_prefix) if path not in scores])
-        yield from sorted(others.values(), key=by_age)
+        for paths in self._oldest(op.namespace_prefix, op.offset + op.limit):
+            yield from self._items([path for path in paths if path not in scores]).values()
 
     def _retrieve(self, op: SearchOp) -> list[SearchItem]:
         if not op.query:

@@ -144,8 +144,17 @@ class Verbs(HubBase):
         return self._send(Call("GET", f"{API}/grep", params=params, repeatable=True))
 
     @verb
-    def glob(self, pattern: str, *, prefix: str | None = None, thread_id: str | None = None) -> Steps[Record]:
-        params = without_none(pattern=pattern, prefix=prefix, thread_id=thread_id)
+    def glob(
+        self,
+        pattern: str,
+        *,
+        prefix: str | None = None,
+        thread_id: str | None = None,
+        oldest: int | None = None,
+        offset: int | None = None,
+    ) -> Steps[Record]:
+        """The files whose path fits; with `oldest` so many at most, in the order they were made, the first `offset` passed by."""
+        params = without_none(pattern=pattern, prefix=prefix, thread_id=thread_id, oldest=oldest, offset=offset)
         return self._send(Call("GET", f"{API}/glob", params=params, repeatable=True))
 
     @verb

@@ -60,7 +60,7 @@ def test_a_batch_keeps_the_order_and_says_what_is_wrong(space, forge):
 
 
 def test_folders_are_listed_and_searched(space, forge):
-    for path, text in (("a.md", "x\nneedle [a]\n"), ("sub/b.md", "needle [b]"), (".hidden/c.md", "needle")):
+    for path, text in (("sub/b.md", "needle [b]"), ("a.md", "x\nneedle [a]\n"), (".hidden/c.md", "needle")):
         files.write(space, HUB, f"/memories/{path}", text.encode())
     listed = forge("GET", "files?prefix=/memories/").json()["entries"]
     assert [(e["path"], e["is_dir"]) for e in listed] == [
@@ -88,6 +88,8 @@ def test_folders_are_listed_and_searched(space, forge):
     assert glob("pattern=*.md&prefix=/memories/") == ["/memories/a.md", "/memories/sub/b.md"]
     assert glob("pattern=/*.md&prefix=/memories/") == ["/memories/a.md"]
     assert glob("pattern=**/*.md") == ["/memories/a.md", "/memories/sub/b.md"]
+    assert glob("pattern=**/*.md&oldest=9") == ["/memories/sub/b.md", "/memories/a.md"]
+    assert glob("pattern=**/*.md&oldest=1&offset=1") == ["/memories/a.md"]
     assert glob("pattern=.hidden/*.{md,txt}&prefix=/memories/") == ["/memories/.hidden/c.md"]
 
 

@@ -144,6 +144,9 @@ def test_a_page_of_many_items_takes_two_requests_and_a_put_one_or_two(trusted):
     assert [item.value["v"] for item in store.search(("many",), limit=4, offset=8)] == [8, 9, 10, 11]
     assert [item.value["v"] for item in store.search(("many",), limit=2, filter={"v": {"$gt": 3}})] == [4, 5]
     assert store.search(("many",), limit=0) == []
+    store.delete(("many", "0"), "k0")
+    store.put(("many", "0"), "k0", {"v": 12})
+    assert [item.value["v"] for item in store.search(("many",), limit=12)] == [*range(1, 13)]  # it is the newest now
     sent.clear()
     assert store.list_namespaces(prefix=("many",)) == [("many", "0"), ("many", "1"), ("many", "2")]
     assert len(sent) == 1

@@ -92,7 +92,7 @@ from memoryhub.domain.files.revisions import (
     record_revision,
     revisions_of,
 )
-from memoryhub.domain.files.search import glob, grep
+from memoryhub.domain.files.search import glob, glob_oldest, grep
 from memoryhub.domain.files.submit import check_content, edited_texts, submit, submit_all
 from memoryhub.domain.files.transfer import copy, move
 from memoryhub.domain.files.tree import (

@@ -241,6 +241,19 @@ def _files(below: dict[str, Any], *, unwritten: bool) -> Iterator[tuple[str, int
         yield from rows
 
 
+_MADE = """
+SELECT path, created_at, id FROM memoryhub_file
+WHERE space_id = %(space)s AND thread_id = ANY(%(threads)s) AND NOT is_deleted AND revision > 0
+  AND path ~>=~ %(prefix)s AND path ~<~ %(end)s
+"""
+
+
+def made_at(space: Space, prefix: str, thread_id: str = "") -> dict[str, tuple[datetime, int]]:
+    """By path, what sorts the files that the hub knows below a prefix as they were made."""
+    values = {"space": space.pk, "threads": ["", thread_id], "prefix": prefix, "end": prefix[:-1] + "0"}
+    return {path: (at, number) for path, at, number in statements.rows(_MADE, values, binary=True)}
+
+
 def is_folder(space: Space, path: str) -> bool:
     """Whether a file or a mount lies below this path."""
     return next(walk(space, path), None) is not None or any(m.prefix == path + "/" for m in mounts_of_space(space))

@@ -140,6 +140,8 @@ def record_revision(
 
 def _show_newest(file: File, revision: Revision, *, in_place: bool) -> None:
     """Gives the row of a file what it shows of its newest revision; `_file_update` stores it."""
+    if file.is_deleted and revision.kind == "create":
+        file.created_at = revision.created_at  # it is another file now
     file.revision, file.size, file.is_deleted = revision.number, revision.size, revision.is_deleted
     file.sha256 = NO_SHA if revision.is_deleted else revision.sha256
     file.author_kind, file.author_name = revision.actor_kind, revision.actor_name
@@ -155,7 +157,7 @@ SELECT {", ".join(["%s"] * 25)} WHERE true {statements.ONLY_IF_HELD} RETURNING i
 """
 _UPDATE_FILE = f"""
 UPDATE memoryhub_file SET revision = %s, size = %s, is_deleted = %s, sha256 = %s, author_kind = %s, author_name = %s,
-  modified_at = %s, used_at = %s, written_revision = %s, written_sha256 = %s
+  created_at = %s, modified_at = %s, used_at = %s, written_revision = %s, written_sha256 = %s
 WHERE id = %s {statements.ONLY_IF_HELD}
 """  # noqa: S608 (a word of ours)
 
@@ -167,8 +169,8 @@ def _as_values(written: dict[str, Any]) -> tuple[Any, ...]:
 
 def _file_update(file: File) -> statements.Change:
     values = (
-        file.revision, file.size, file.is_deleted, file.sha256, file.author_kind, file.author_name, file.modified_at,
-        file.used_at, file.written_revision, file.written_sha256, file.pk,
+        file.revision, file.size, file.is_deleted, file.sha256, file.author_kind, file.author_name, file.created_at,
+        file.modified_at, file.used_at, file.written_revision, file.written_sha256, file.pk,
     )  # fmt: skip
     return statements.Change(_UPDATE_FILE, values)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
-from memoryhub.domain.files.find import Entry, walk
+from memoryhub.domain.files.find import Entry, made_at, walk
 from memoryhub.domain.files.read import ANYBODY, Published, Reader
 from memoryhub.domain.files.write import published_now, read_many
 from memoryhub.errors import Invalid
@@ -23,16 +24,30 @@ def glob(
     space: Space, pattern: str, prefix: str = "/", *, thread_id: str = "", reader: Reader = ANYBODY
 ) -> tuple[list[Entry], bool]:
     """The files whose path below the prefix matches a pattern, at most MAX_MATCHES, and whether there are more."""
-    _check_pattern(pattern)
-    prefix = paths.clean(prefix or "/", directory=True)
-    found: list[Entry] = []
-    wanted = Glob(pattern)
-    for entry in walk(space, prefix, thread_id=thread_id, reader=reader):
-        if wanted.matches(entry.path[len(prefix) :]):
-            if len(found) == MAX_MATCHES:
-                return found, True
-            found.append(entry)
+    found = list(islice(_fitting(space, pattern, prefix, thread_id, reader), MAX_MATCHES + 1))
+    if len(found) > MAX_MATCHES:
+        return found[:MAX_MATCHES], True
     return sorted(found, key=lambda entry: entry.path), False
+
+
+def glob_oldest(
+    space: Space, pattern: str, prefix: str, start: int, count: int, *, thread_id: str = "", reader: Reader = ANYBODY
+) -> tuple[list[Entry], bool]:
+    """Some of the files that `glob` finds, in the order in which they were made, and whether there are more behind them.
+
+    What the hub has not taken in from a disk yet comes last.
+    """
+    found = {entry.path: entry for entry in _fitting(space, pattern, prefix, thread_id, reader)}
+    made = made_at(space, paths.clean(prefix or "/", directory=True), thread_id)
+    ordered = sorted(found, key=lambda path: (path not in made, made.get(path), path))
+    return [found[path] for path in ordered[start : start + count]], len(ordered) > start + count
+
+
+def _fitting(space: Space, pattern: str, prefix: str, thread_id: str, reader: Reader) -> Iterator[Entry]:
+    _check_pattern(pattern)
+    prefix, wanted = paths.clean(prefix or "/", directory=True), Glob(pattern)
+    files = walk(space, prefix, thread_id=thread_id, reader=reader)
+    return (entry for entry in files if wanted.matches(entry.path[len(prefix) :]))
 
 
 @dataclass(frozen=True, slots=True)
