@@ -5,6 +5,7 @@ import sqlite3
 
 import pytest
 
+from memoryhub.client import langgraph_items
 from memoryhub.domain.exchange.import_formats import read_import
 from memoryhub.errors import Invalid
 
@@ -98,6 +99,15 @@ def test_langgraph_items_of_both_file_forms_and_others():
     assert json.loads(items["store/users/7/pre%2Efs.json"])["value"] == {"theme": "dark"}
 
 
+def test_langgraph_items_get_the_names_that_the_store_finds_them_by():
+    keys = ["prefs", "a.b", "~", "é /漢", "con", "Lpt1", "", "%", "\ud800"]
+    rows = [{"namespace": [key], "key": key, "value": {"v": "\udfff"}} for key in keys]
+    items = read_import("langgraph", {"items.json": as_json(rows)})
+    names = [langgraph_items.escaped(key) for key in keys]
+    assert [item.name for item in items] == [f"store/{name}/{name}.json" for name in names]
+    assert [langgraph_items.unescaped(name) for name in names] == keys
+
+
 def test_letta_blocks_alone_and_in_an_agent_file():
     block = {"id": "block-1", "label": "human", "value": "Name: Ann", "limit": 5000}
     assert texts(read_import("letta", {"blocks.json": as_json([block])})) == {"human.md": "Name: Ann"}
@@ -106,6 +116,18 @@ def test_letta_blocks_alone_and_in_an_agent_file():
         "human.md": "Name: Ann",
         "human-block-2.md": "Name: Bo",
     }
+
+
+def test_what_no_database_keeps_does_not_keep_the_others_out():
+    row = {"id": "1\x00", "memory": "Likes tea", "metadata": {"a\x00": ["\ud800", float("nan")]}, "user_id": "\udfff"}
+    (item,) = read_import("mem0", {"m.json": as_json([row])})
+    assert item.name == "mem0:1\ufffd"
+    assert item.details["metadata"] == {"a\ufffd": ["?", None]}
+    json.dumps(item.details, allow_nan=False).encode()
+    deep = b'[{"id": "1", "memory": "Likes tea", "metadata": ' + b'{"a": ' * 900 + b"1" + b"}" * 900 + b"}]"
+    assert "nested" in read_import("mem0", {"m.json": deep})[0].details["refused"]
+    (block,) = read_import("letta", {"b.json": as_json([{"id": "\x00", "label": "a\x00\ud800", "value": "v"}])})
+    assert not {"\x00", "\ud800"} & {*block.name, *str(block.details)}
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,16 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import math
 import re
 import sqlite3
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote
 
 from memoryhub.errors import Invalid
+from memoryhub.stores import paths
 
 Folder = dict[str, bytes]  # name below the folder, with slashes -> bytes
 LARGEST = 1024 * 1024
@@ -48,7 +50,25 @@ def read_import(kind: str, folder: Folder) -> list[Item]:
         raise Invalid(f"Nothing to import was found. Expected: {IMPORT_FORMATS[kind].says}", code="nothing_found")
     if len(items) > MAX_ITEMS:
         raise Invalid(f"These are {len(items):,} items; {MAX_ITEMS:,} go into one import.", code="too_many")
-    return items
+    return [as_kept(item) for item in items]
+
+
+def as_kept(item: Item) -> Item:
+    try:
+        return replace(item, name=storable(item.name), details=storable(item.details))
+    except RecursionError:
+        return Item(item.kind, storable(item.name), b"", {"refused": "What is told of it is nested too deeply."})
+
+
+def storable(value: Any) -> Any:
+    """JSON of another program as the database can keep it: it has no NUL, half a character, or endless number."""
+    if isinstance(value, str):
+        return value.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
+    if isinstance(value, list):
+        return [storable(one) for one in value]
+    if isinstance(value, dict):
+        return {storable(name): storable(one) for name, one in value.items()}
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def is_junk(name: str) -> bool:
@@ -180,7 +200,7 @@ def store_item(row: dict[str, Any]) -> Item | None:
         return Item("file", key.lstrip("/"), data, {"namespace": namespace, **dates})
     place = "/".join(["store", *(escaped(str(part)) for part in namespace), f"{escaped(key)}.json"])
     kept = {"value": value, "created_at": row.get("created_at"), "updated_at": row.get("updated_at")}
-    return Item("file", place, (json.dumps(kept, ensure_ascii=False, indent=1) + "\n").encode())
+    return Item("file", place, (json.dumps(kept, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "surrogatepass"))
 
 
 def file_data(value: dict[str, Any]) -> bytes | None:
@@ -198,8 +218,10 @@ def file_data(value: dict[str, Any]) -> bytes | None:
 
 
 def escaped(part: str) -> str:
-    """As the client's store writes names, so that it finds them again."""
-    return quote(part, safe="-_@+:").replace(".", "%2E").replace("~", "%7E")
+    """As the client's store writes names (`client/langgraph_items.py`), so that it finds them again."""
+    if part.casefold() in paths.DEVICES:
+        return f"%{ord(part[0]):02X}{escaped(part[1:])}"
+    return quote(part, safe="-_@+:", errors="surrogatepass").replace(".", "%2E").replace("~", "%7E") or "%"
 
 
 # Letta: blocks, alone or inside an agent file
