@@ -70,6 +70,7 @@ class Proposal(models.Model):
     entry_number = models.BigIntegerField(null=True)  # the long-term entry a promotion became
 
     objects = Scoped.as_manager()
+    others_wait = False  # whether others waited for the same path when this instance was closed
 
     class Meta:
         constraints = [

@@ -88,7 +88,7 @@ def approve(
         raise changed_since_seen(result(get(space, number))) from None
     if refusal:
         raise refusal
-    if proposal.state == State.APPROVED:
+    if proposal.others_wait and proposal.state == State.APPROVED:
         outdate_waiting(space, proposal.path)
     return proposal
 
@@ -128,7 +128,8 @@ def _reject(proposal: Proposal, actor: Actor, reason: str, again: bool) -> HubEr
 
 
 def _lock(space: Space, actor: Actor, number: int) -> Proposal:
-    """The proposal and what it changes, locked in the order that everybody keeps to (`spaces.LOCKED_BEFORE_SPACE`).
+    """The proposal, and what it changes where that is several files, locked in the order that everybody keeps to
+    (`spaces.LOCKED_BEFORE_SPACE`).
 
     What a proposal asks for never changes, so which record it promotes can be read before its row is locked.
     """
@@ -137,7 +138,9 @@ def _lock(space: Space, actor: Actor, number: int) -> Proposal:
         if record_id := get(space, number).change.get("record_id"):
             quarantine.lock_record(space, actor, record_id)
         proposal = locked(space, number)
-    files.lock_files(space, kind_of(proposal).files_after(proposal, None), proposal.thread_id)
+    names = kind_of(proposal).files_after(proposal, None)
+    if len(names) > 1:  # one file by itself is locked when it is changed
+        files.lock_files(space, names, proposal.thread_id)
     return proposal
 
 

@@ -8,7 +8,6 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from memoryhub.db import statements
 from memoryhub.domain.jobs import periodic
 from memoryhub.domain.proposals import expiry, notices
 from memoryhub.domain.proposals.results import published, result, result_on
@@ -48,14 +47,9 @@ def _problem(proposal: Proposal) -> str:
         return ""
 
 
-WAITING = "SELECT id FROM memoryhub_proposal WHERE space_id = %s AND path = %s AND state = 'pending' LIMIT 1"
-
-
 def outdate_waiting(space: Space, path: str) -> int:
     """After a file changed: outdates the proposals for it that no longer apply, and says how many. Rows that others have
     locked are left to them."""
-    if not statements.rows(WAITING, [space.pk, path]):
-        return 0
     with transaction.atomic():
         rows = Proposal.objects.within(space).filter(path=path, state=State.PENDING).order_by("number")
         rows = rows.select_for_update(of=("self",), skip_locked=True).select_related("space", "agent")

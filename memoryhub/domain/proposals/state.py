@@ -122,7 +122,9 @@ def already_decided(proposal: Proposal) -> Conflict:
 CLOSE = """
 UPDATE memoryhub_proposal SET state = %s, note = %s, decided_at = %s, updated_at = %s, decided_by_id = %s,
     decided_by_name = %s, changes_requested = %s, with_edits = %s, applied_revision = %s, entry_number = %s
-WHERE id = %s RETURNING id
+WHERE id = %s RETURNING EXISTS (
+    SELECT FROM memoryhub_proposal WHERE space_id = %s AND path = %s AND path <> '' AND state = 'pending' AND id <> %s
+)
 """
 
 
@@ -136,11 +138,12 @@ def close(
     proposal.decided_by_id, proposal.decided_by_name = actor.id, actor.name
     values = (
         proposal.state, proposal.note, now, now, proposal.decided_by_id, proposal.decided_by_name, proposal.changes_requested,
-        proposal.with_edits, proposal.applied_revision, proposal.entry_number, proposal.pk,
+        proposal.with_edits, proposal.applied_revision, proposal.entry_number, proposal.pk, proposal.space_id, proposal.path,
+        proposal.pk,
     )  # fmt: skip
     mark_prompts(proposal.space, [proposal.kind])
     line = line_of(proposal, actor, verb, says, adds=adds, aside=proposal.note[:100])
-    statements.together(statements.Change(CLOSE, values), activity.lines_as_change(line))
+    (proposal.others_wait,) = statements.together(statements.Change(CLOSE, values), activity.lines_as_change(line))
     if "pending" in proposal.change:  # its program keeps it as well, until it is decided
         spaces.send_event("proposal_closed", proposal)
 

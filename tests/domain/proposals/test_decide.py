@@ -86,7 +86,7 @@ def test_a_decision_asks_nothing_twice(space: Space, forge: Agent, rk: Actor, fi
     around = [
         one for one in sent if one.startswith(("SAVEPOINT", "RELEASE"))
     ]  # of the transaction that this test runs in
-    assert (len(locks), len(around), len(sent)) == (3, 2, 11)
+    assert (len(locks), len(around), len(sent)) == (2, 2, 9)
 
 
 def test_an_edit_waits_and_changes_nothing_until_a_person_approves(space, forge, rk, file) -> None:

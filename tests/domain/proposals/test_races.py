@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import os
 import random
@@ -106,17 +107,17 @@ def test_half_approve_and_half_reject_and_one_wins(space, forge):
     assert (files.read(space, PATH).content == b"- uno\n") is applied
 
 
-def before_the_lock(monkeypatch, act: Callable[[], Any]) -> None:
-    """Lets somebody else do something after a decision began, and before it locks the proposal."""
-    real = decide._lock
+def before_the_lock(monkeypatch, act: Callable[[], Any], step: str = "_lock") -> None:
+    """Lets somebody else do something after a decision began, and before it locks the proposal, or takes another step."""
+    real = getattr(decide, step)
 
-    def lock(*args: Any) -> Proposal:
-        monkeypatch.setattr(decide, "_lock", real)
+    def lock(*args: Any) -> Any:
+        monkeypatch.setattr(decide, step, real)
         (answer,) = at_once([act])
         assert not isinstance(answer, Exception), answer
         return real(*args)
 
-    monkeypatch.setattr(decide, "_lock", lock)
+    monkeypatch.setattr(decide, step, lock)
 
 
 @pytest.fixture
@@ -144,8 +145,9 @@ def test_what_was_rejected_in_between_is_not_applied(space, asked, monkeypatch):
     assert files.read(space, PATH).content == b"- one\n"
 
 
-def test_a_file_that_moves_on_in_between_is_looked_at_again(space, asked, monkeypatch):
-    before_the_lock(monkeypatch, lambda: files.write(space, HUB, PATH, b"- one\n- two\n"))
+@pytest.mark.parametrize("step", ["_lock", "_apply"])
+def test_a_file_that_moves_on_in_between_is_looked_at_again(space, asked, monkeypatch, step):
+    before_the_lock(monkeypatch, lambda: files.write(space, HUB, PATH, b"- one\n- two\n"), step)
     with pytest.raises(HubError) as refusal:
         proposals.approve(space, reviewer(space, "rk"), 1, seen=asked)
     assert refusal.value.code == "changed_since_seen"
@@ -214,12 +216,12 @@ def test_what_a_decision_leaves_behind(space, asked, tmp_path):
 
 
 def test_a_save_beside_a_decision_waits_for_it_and_meets_what_it_made(space, asked, monkeypatch):
-    """The decision has locked the file before it looks at it, so what it compared with `seen` is what it changes."""
-    real, saved = decide.result, []
+    """The decision locks the file and looks whether it still has the text that it looked at before it changes it."""
+    real, saved = decide.close, []
 
     def save() -> None:
         try:
-            files.write(space, HUB, PATH, b"- two\n", if_match=File.objects.get().sha256)
+            files.write(space, HUB, PATH, b"- two\n", if_match=hashlib.sha256(b"- one\n").hexdigest())
         except HubError as refusal:
             saved.append(refusal.code)
         finally:
@@ -227,14 +229,14 @@ def test_a_save_beside_a_decision_waits_for_it_and_meets_what_it_made(space, ask
 
     thread = threading.Thread(target=save)
 
-    def result(proposal: Proposal) -> Any:
+    def close(*args: Any, **more: Any) -> None:
         thread.start()
         thread.join(0.3)
         assert thread.is_alive(), "it did not wait"
-        return real(proposal)
+        real(*args, **more)
 
     actor = reviewer(space, "rk")
-    monkeypatch.setattr(decide, "result", result)
+    monkeypatch.setattr(decide, "close", close)
     assert proposals.approve(space, actor, 1, seen=asked).state == "approved"
     thread.join()
     assert saved == ["precondition_failed"] and files.read(space, PATH).content == b"- uno\n"
