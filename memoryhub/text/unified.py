@@ -12,7 +12,7 @@ def unified_bytes(old: bytes | None, new: bytes | None, path: str) -> str:
     """The unified diff of two contents; where one of them is no text, a sentence with the two sizes."""
     if is_text(old or b"") and is_text(new or b""):
         return unified(None if old is None else text_of(old), None if new is None else text_of(new), path)
-    sizes = ["no file" if content is None else f"{len(content)} bytes" for content in (old, new)]
+    sizes = ["no file" if one is None else f"{len(one)} byte{'s' * (len(one) != 1)}" for one in (old, new)]
     return "" if old == new else f"Binary file {path.lstrip('/')}: {sizes[0]} before, {sizes[1]} after\n"
 
 

@@ -88,15 +88,19 @@ def first_prefix(space: Space) -> str:
 def file_header(space: Space, where: str, file: File, found: Published | HubError, view: str) -> dict[str, Any]:
     """The context that every view of a file needs: path, mount, readers, pending proposals, tree."""
     place = files.resolve_path(space, where) if files.mount_at(space, where) else None
-    # What is held has a note of its own.
-    waiting = [one for one in files.pending_proposals(space, where) if one.number != file.held_proposal]
     return {
         "held": held_proposal(space, file),
         "where": where, "name": where.rpartition("/")[2], "crumbs": crumbs(where), "file": file, "view": view, "place": place,
         "found": found if isinstance(found, Published) else None, "problem": found.message if isinstance(found, HubError) else "",
-        "readers": readers_of(space, where), "waiting": waiting, "tree": shown_tree(space, where),
+        "readers": readers_of(space, where), "waiting": waiting_proposals(space, where, file), "tree": shown_tree(space, where),
         "unwritten": file.problem if file.problem.startswith("Revision ") else "", "newest": files.get_revision(file, file.revision),
     }  # fmt: skip
+
+
+def waiting_proposals(space: Space, where: str, file: File | None) -> list[Proposal]:
+    """The pending proposals of a path; what is held from disk has a note of its own."""
+    held = file.held_proposal if file else None
+    return [one for one in files.pending_proposals(space, where) if one.number != held]
 
 
 def shown_tree(space: Space, where: str) -> list[files.FolderEntry]:

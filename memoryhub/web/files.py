@@ -112,11 +112,11 @@ def show_missing(request: HttpRequest, where: str, found: Published | HubError) 
         "problem": found.message if isinstance(found, HubError) and not isinstance(found, NotFound) else "",
         "tree": files.tree(request.space, where), "name": where.rpartition("/")[2], "file": held,
         "held": file_views.held_proposal(request.space, held), "left_out": mount and files.why_left_out(request.space, where),
+        "waiting": file_views.waiting_proposals(request.space, where, held), "leads_to": files.link_target(request.space, where),
     }  # fmt: skip
-    # A missing source is no error, and its page explains that; other paths without a file are 404.
-    return render(
-        request, "files/missing.html", context, status=200 if is_source or held or context["problem"] else 404
-    )
+    # What is a source, or waits for a person, is no error, and its page explains that; other paths without a file are 404.
+    is_known = is_source or held or context["problem"] or context["waiting"]
+    return render(request, "files/missing.html", context, status=200 if is_known else 404)
 
 
 @space_page("read", methods=("GET", "HEAD"))

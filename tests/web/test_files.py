@@ -148,7 +148,9 @@ def test_what_cannot_be_saved_comes_back_with_the_text(space, client, sign_in):
 def test_binary_files_are_shown_as_what_they_are(space, client, sign_in):
     sign_in("editor")
     files.write(space, HUB, PATH, b"\x00\xff\x00")
-    assert "Not text" in text_of(client.get(HERE))
+    sign_in("owner")
+    shown = text_of(client.get(HERE))
+    assert "Not text" in shown and "Put it into every prompt" not in shown
     assert client.get(f"{HERE}?view=edit").status_code == 422
     answer = client.get("/s/ledger/file/raw/memories/AGENTS.md")
     assert answer.content == b"\x00\xff\x00"
@@ -411,6 +413,31 @@ def test_who_waits_for_a_decision_stands_above_the_file(space, client, sign_in):
     assert "2 changes to this file wait for a decision." in shown and "/proposals/?path=/memories/AGENTS.md" in shown
 
 
+def test_a_file_that_waits_to_be_made_leads_to_its_proposal(space, client, sign_in):
+    sign_in("editor")
+    agent = prompts.create_agent(space, HUB, "forge")
+    proposals.propose(space, agent, kind="write", path="/memories/新.md", change={}, content=b"new\n", reason="asked")
+    answer = client.get("/s/ledger/files/memories/%E6%96%B0.md")
+    assert answer.status_code == 200 and '<a href="/s/ledger/proposals/1/">Review proposal 1</a>' in one_line(answer)
+    assert "</code> is created when the change is approved." in one_line(answer) and "never written" not in text_of(
+        answer
+    )
+
+
+def test_a_link_leads_to_the_file_that_it_names(space, client, sign_in, tmp_path):
+    sign_in("viewer")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/a b.md").write_text("x")
+    (tmp_path / "docs/near.md").symlink_to("a b.md")
+    (tmp_path / "CLAUDE.md").symlink_to("docs/a b.md")
+    (tmp_path / "out.md").symlink_to("../secret.md")
+    files.add_mount(space, HUB, "/project/", store="filesystem", directory=str(tmp_path))
+    for name in ("CLAUDE.md", "docs/near.md"):
+        shown = one_line(client.get(f"/s/ledger/files/project/{name}"))
+        assert '<a class="btn" href="/s/ledger/files/project/docs/a%20b.md">Open /project/docs/a b.md</a>' in shown
+    assert "secret.md" not in text_of(client.get("/s/ledger/files/project/out.md"))
+
+
 def test_source_has_colours_and_labels_of_hidden_characters(as_role, house):
     files.add_mount(house.space, HUB, "/memories/", store="database", policy="review")
     files.write(house.space, house.editor, "/memories/a.md", "# Rules\n\n- Run `make​`.\n".encode())
@@ -514,6 +541,7 @@ def test_what_a_mount_leaves_out_says_so_and_is_not_offered_to_be_written(space,
     for path, why in (("big.md", "Over 1 MiB"), ("node_modules/AGENTS.md", "Dependencies")):
         shown = client.get(f"/s/ledger/files/project/{path}")
         assert shown.status_code == 404
-        assert f"/project/{path}</code> ({why})" in one_line(text_of(shown)) and "view=edit" not in text_of(shown)
+        assert f"{why}.</b> What lies at <code>/project/{path}</code> is not stored" in one_line(text_of(shown))
+        assert "view=edit" not in text_of(shown)
         edited = client.get(f"/s/ledger/files/project/{path}?view=edit")
         assert (edited.status_code, why in text_of(edited)) == (422, True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import posixpath
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,12 +11,12 @@ from typing import Any
 
 from memoryhub.db import statements
 from memoryhub.domain.files.disk.marks import has_secret_name
-from memoryhub.domain.files.mounts import find_mount, intake_of, is_mine, mounts_of_space
+from memoryhub.domain.files.mounts import find_mount, intake_of, is_mine, mounts_of_space, place_in_mount
 from memoryhub.domain.files.read import ANYBODY, Published, Reader
 from memoryhub.domain.files.write import read_many
 from memoryhub.errors import HubError
 from memoryhub.models import Mount, Space
-from memoryhub.stores import paths, views
+from memoryhub.stores import FilesystemStore, paths, views
 from memoryhub.stores.filesystem import Entry as DiskEntry
 from memoryhub.stores.survey import Intake
 
@@ -190,6 +192,21 @@ def _entry_from_disk(prefix: str, entry: DiskEntry) -> Entry:
     return Entry(
         prefix + entry.name + ("/" if is_dir else ""), is_dir, 0 if is_dir else entry.stat.size, modified, note
     )
+
+
+def link_target(space: Space, path: str) -> str:
+    """The path that a link on disk names by a relative path inside its mount; else "". The link is read and not followed."""
+    mount = find_mount(mounts_of_space(space), path)
+    place = place_in_mount(mount, path) if mount else None
+    if mount is None or place is None or not isinstance(place.store, FilesystemStore):
+        return ""
+    folder, _slash, name = place.relative.rpartition("/")
+    with contextlib.suppress(HubError):
+        target = next((one.target for one in place.store.entries(folder or "/") if one.name == name), "")
+        inside = posixpath.normpath(posixpath.join(folder.lstrip("/"), target))
+        if target and not inside.startswith(("..", "/")):
+            return paths.clean(mount.prefix + inside)
+    return ""
 
 
 def walk(space: Space, prefix: str = "/", *, thread_id: str = "", reader: Reader = ANYBODY) -> Iterator[Entry]:

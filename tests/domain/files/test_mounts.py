@@ -9,6 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 import memoryhub
 from memoryhub.domain import accounts, demo, files, spaces
+from memoryhub.domain.files.disk.watch import scan
 from memoryhub.errors import Forbidden, HubError, Invalid
 from memoryhub.models import HUB, ActivityLine, Actor, Mount
 
@@ -202,3 +203,14 @@ def test_roots_are_absolute():
     assert mount_roots("/srv/a:/srv/b") == ["/srv/a", "/srv/b"]
     with pytest.raises(ImproperlyConfigured, match="MEMORYHUB_MOUNT_ROOTS is 'memories'; allowed is"):
         mount_roots("memories")
+
+
+def test_all_that_lies_in_a_new_mount_is_one_line_of_activity(space, tmp_path, monkeypatch):
+    monkeypatch.setattr("memoryhub.domain.files.disk.intake._BATCH", 2)
+    for name in "abcde":
+        (tmp_path / f"{name}.md").write_text(name)
+    shown = mount(space, HUB, tmp_path)
+    scan(space, shown)
+    scan(space, shown)
+    (line,) = ActivityLine.objects.within(space).filter(verb="files.create")
+    assert (line.says, line.thing) == ("brought", "5 files below /shown/")

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from urllib.parse import quote
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from memoryhub.domain import activity, jobs, spaces
 from memoryhub.domain.files import revisions
+from memoryhub.domain.files.disk import marks
+from memoryhub.domain.files.disk.marks import DiskText
 from memoryhub.domain.files.disk.sync import leave_out
-from memoryhub.domain.files.mounts import find_mount, intake_of, is_mine, mounts_of_space
-from memoryhub.models import HUB, File, Mount, Space
-from memoryhub.stores import paths
+from memoryhub.domain.files.mounts import find_mount, intake_of, is_mine, mounts_of_space, place_in_mount
+from memoryhub.errors import HubError
+from memoryhub.models import DISK, HUB, File, Mount, Revision, Space
+from memoryhub.stores import FilesystemStore, paths
+from memoryhub.stores.disk import Stat
 from memoryhub.stores.filesystem import Entry
 from memoryhub.stores.selection import MAX_FILES, LeftOut
 
@@ -89,3 +94,57 @@ def _leave_out_batch(space: Space, mount: Mount, batch: list[tuple[File, LeftOut
     adds = f"{len(batch):,} files below {mount.prefix}" if len(batch) > 1 else batch[0][0].path
     url = "files" + quote(mount.prefix)
     activity.record(space, HUB, "files.delete", "left out", adds, url=url, path=mount.prefix)
+
+
+# ---- what is new at a first look
+
+
+def record_new_files(space: Space, mount: Mount, new: list[str]) -> int:
+    """Record many files that the hub does not have, in batches; a batch that fails is left to syncing file by file."""
+    count = 0
+    for start in range(0, len(new), _BATCH):
+        batch = new[start : start + _BATCH]
+        with contextlib.suppress(IntegrityError), transaction.atomic():
+            made = _record_batch(space, mount, batch)
+            # One line, by the first batch: people would read 16 about a project of 3,000 files.
+            if made and not count:
+                _record_arrival(space, mount, new)
+            count += len(made)
+    return count
+
+
+def _record_arrival(space: Space, mount: Mount, new: list[str]) -> None:
+    adds = f"{len(new):,} files below {mount.prefix}" if len(new) > 1 else new[0]
+    activity.record(space, DISK, "files.create", "brought", adds, url="files" + quote(mount.prefix), path=mount.prefix)
+
+
+def _record_batch(space: Space, mount: Mount, batch: list[str]) -> list[File]:
+    in_hub = set(File.objects.within(space).filter(path__in=batch, thread_id="").values_list("path", flat=True))
+    found: dict[str, tuple[Stat, DiskText]] = {}
+    for path in batch:
+        place = place_in_mount(mount, path)
+        assert isinstance(place.store, FilesystemStore)
+        if path not in in_hub and not marks.has_secret_name(place.relative):
+            with contextlib.suppress(HubError):
+                paths.clean(path)
+                on_disk = place.store.read(place.relative)
+                found[path] = on_disk.stat, marks.take_in(space, on_disk.content)
+    new = File.objects.bulk_create([_as_file(space, path, *seen) for path, seen in found.items()])
+    Revision.objects.bulk_create([_as_first_revision(file, found[file.path][1].text) for file in new])
+    if new:
+        spaces.mark_setup(space)
+    return new
+
+
+def _as_file(space: Space, path: str, stat: Stat, seen: DiskText) -> File:
+    return File(
+        space=space, path=path, revision=1, size=len(seen.text), sha256=seen.sha256, author_kind=DISK.kind,
+        author_name=DISK.name, written_revision=1, written_sha256=seen.digest, disk_secrets=seen.secrets, stat=stat.mark,
+    )  # fmt: skip
+
+
+def _as_first_revision(file: File, content: bytes) -> Revision:
+    return Revision(
+        space_id=file.space_id, file=file, number=1, kind="create", path=file.path, content=content, size=len(content),
+        sha256=file.sha256, added=content.count(b"\n"), reason="Found on disk", created_at=file.created_at, **DISK.as_fields(),
+    )  # fmt: skip

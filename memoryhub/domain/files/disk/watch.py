@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import threading
@@ -11,27 +10,24 @@ import unicodedata
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
-from urllib.parse import quote
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
 from django.utils import timezone
 from watchfiles import Change
 from watchfiles import watch as watch_disk
 
-from memoryhub.domain import activity, jobs, spaces
-from memoryhub.domain.files.disk import arrivals, marks
+from memoryhub.domain import jobs
+from memoryhub.domain.files.disk import arrivals
 from memoryhub.domain.files.disk.handover import mounts_of_this_node, write_waiting
-from memoryhub.domain.files.disk.intake import folders_taken_in, leave_out_known, taken_files
+from memoryhub.domain.files.disk.intake import folders_taken_in, leave_out_known, record_new_files, taken_files
 from memoryhub.domain.files.disk.leftovers import recover_leftovers
-from memoryhub.domain.files.disk.marks import DiskText
 from memoryhub.domain.files.disk.put_backs import agree_on_put_backs
 from memoryhub.domain.files.disk.sync import is_written, sync_file
 from memoryhub.domain.files.mounts import find_mount, intake_of, is_inside, is_mine, mounts_of_space, place_in_mount
 from memoryhub.errors import Conflict, HubError, NotFound
-from memoryhub.models import DISK, File, Job, Mount, Revision, Space
+from memoryhub.models import File, Job, Mount, Space
 from memoryhub.stores import FilesystemStore, ThreadStore, ignore_files, paths
-from memoryhub.stores.disk import Stat, problem
+from memoryhub.stores.disk import problem
 
 log = logging.getLogger("memoryhub.files")
 TICK_SECONDS = 2.0  # the longest wait for the first look after a watch began
@@ -79,55 +75,6 @@ def scan(space: Space, mount: Mount) -> int:
 def _known_files(space: Space, mount: Mount, mounts: list[Mount]) -> dict[str, File]:
     rows = File.objects.within(space).filter(path__startswith=mount.prefix, thread_id="")
     return {file.path: file for file in rows if find_mount(mounts, file.path) == mount}
-
-
-_BATCH = 200
-
-
-def record_new_files(space: Space, mount: Mount, new: list[str]) -> int:
-    """Record many files that the hub does not have, in batches; a batch that fails is left to syncing file by file."""
-    count = 0
-    for start in range(0, len(new), _BATCH):
-        batch = new[start : start + _BATCH]
-        with contextlib.suppress(IntegrityError), transaction.atomic():
-            count += _record_batch(space, mount, batch)
-    return count
-
-
-def _record_batch(space: Space, mount: Mount, batch: list[str]) -> int:
-    in_hub = set(File.objects.within(space).filter(path__in=batch, thread_id="").values_list("path", flat=True))
-    found: dict[str, tuple[Stat, DiskText]] = {}
-    for path in batch:
-        place = place_in_mount(mount, path)
-        assert isinstance(place.store, FilesystemStore)
-        if path not in in_hub and not marks.has_secret_name(place.relative):
-            with contextlib.suppress(HubError):
-                paths.clean(path)
-                on_disk = place.store.read(place.relative)
-                found[path] = on_disk.stat, marks.take_in(space, on_disk.content)
-    new = File.objects.bulk_create([_as_file(space, path, *seen) for path, seen in found.items()])
-    Revision.objects.bulk_create([_as_first_revision(file, found[file.path][1].text) for file in new])
-    if new:
-        spaces.mark_setup(space)
-        adds = f"{len(new):,} files below {mount.prefix}" if len(new) > 1 else new[0].path
-        activity.record(
-            space, DISK, "files.create", "brought", adds, url="files" + quote(mount.prefix), path=mount.prefix
-        )
-    return len(new)
-
-
-def _as_file(space: Space, path: str, stat: Stat, seen: DiskText) -> File:
-    return File(
-        space=space, path=path, revision=1, size=len(seen.text), sha256=seen.sha256, author_kind=DISK.kind,
-        author_name=DISK.name, written_revision=1, written_sha256=seen.digest, disk_secrets=seen.secrets, stat=stat.mark,
-    )  # fmt: skip
-
-
-def _as_first_revision(file: File, content: bytes) -> Revision:
-    return Revision(
-        space_id=file.space_id, file=file, number=1, kind="create", path=file.path, content=content, size=len(content),
-        sha256=file.sha256, added=content.count(b"\n"), reason="Found on disk", created_at=file.created_at, **DISK.as_fields(),
-    )  # fmt: skip
 
 
 def _needs_sync(file: File | None, mark: list[int] | None, *, exists: bool) -> bool:
