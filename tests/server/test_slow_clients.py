@@ -129,6 +129,9 @@ def test_what_is_no_request_is_refused(address):
     ):  # fmt: skip
         answer, _ = exchange(address, data)
         assert status(answer) == expected
+    for line in ("Cookie: a=\x01", "no header", f"X: {'a' * 70_000}", "Content-Length: +1"):
+        answer, _ = exchange(address, head(CALL, line))
+        assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"]["code"] == "bad_request", line
     assert status(exchange(address, b"GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n")[0]) == 200
 
 

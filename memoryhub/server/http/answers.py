@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import socket
 import sys
 import time
@@ -23,6 +24,7 @@ MORE = {
 }  # headers that a status needs
 PIECE_BYTES, PIECE_SECONDS = 64 * 1024, 0.05  # of an answer that is made while it is sent, in one turn
 LAST_CHUNK = b"0\r\n\r\n"
+_ASKED = re.compile(rb"([A-Z]{1,32}) (?:https?://[^\s/?#]*)?(/[^\s?#]*)")
 
 
 @dataclass(slots=True)
@@ -95,9 +97,15 @@ def framing(answer: Answer, head: Head, keep_alive: bool) -> tuple[str, bool, bo
     return lines, is_chunked, keep_alive
 
 
-def refusal(error: BadRequest, head: Head | None) -> tuple[bytes, bytes]:
+def asked(raw: bytes) -> tuple[str, str]:
+    """Method and path of a head that was not understood as a whole, or two empty texts."""
+    first = _ASKED.match(raw)
+    return (first[1].decode("latin-1"), first[2].decode("latin-1")) if first else ("", "")
+
+
+def refusal(error: BadRequest, head: Head | None, raw: bytes = b"") -> tuple[bytes, bytes]:
     """Head and body of the server's own answer: JSON for calls of the API, else a sentence."""
-    path, method = (head.environ["PATH_INFO"], head.environ["REQUEST_METHOD"]) if head else ("", "")
+    method, path = (head.environ["REQUEST_METHOD"], head.environ["PATH_INFO"]) if head else asked(raw)
     body, kind = f"{error.message}\n", "text/plain; charset=utf-8"
     if path.startswith("/api/"):
         shape = {"error": {"code": error.code, "message": error.message}}

@@ -235,7 +235,9 @@ class Worker(Sharing):
     def _refuse(self, connection: Connection, error: BadRequest) -> None:
         """The server's own answer, after which the connection ends."""
         connection.keep_alive, connection.is_unread = False, True
-        self._put(connection, *answers.refusal(error, connection.head))
+        self._put(
+            connection, *answers.refusal(error, connection.head, connection.raw or bytes(connection.buffer[:MAX_HEAD]))
+        )
 
     def _put(self, connection: Connection, head: bytes, body: bytes) -> None:
         connection.put(head, body)
