@@ -6,13 +6,13 @@ characters are read as simplified ones, one for one, so that offsets stay.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from .cjk import CJK
 from .finding import Lines, Severity
 from .patterns import Linear, linear, plain
-from .scanning import offsets_of
+from .scanning import Needles, Words, offsets_of
 
 _TRADITIONAL = (
     "後無須審覈實驗證檢過開關閉從現規則設說應將給與發傳轉錄檔案資訊號碼鑰憑據權員請這條個時間執務動態轉帳賬戶萬對話語記憶術級與為會來網頁連結鏈圖優樣總隱瞞違"
@@ -22,7 +22,7 @@ _SIMPLIFIED = (
     "后无须审核实验证检过开关闭从现规则设说应将给与发传转录档案资讯号码钥凭据权员请这条个时间执务动态转账账户万对话语记忆术级与为会来网页连结链图优样总隐瞒违"
     "周诉书报销货购买卖费财价标志节约缴绑库键软体启机经习惯组织几并么个实冻简复义务团队导师业产问题号长门开关录错误联系电邮订单变预测试选项类华内处预确认备导览复制复覆写读译叙论点击调适当认真坏仅属险风范围构筑层缩扩种临题补谁该区块闻纪历称签签单独断续绝劝"
 )
-_READ_AS = str.maketrans(_TRADITIONAL, _SIMPLIFIED)
+_READ_AS = dict(zip(_TRADITIONAL, _SIMPLIFIED, strict=True))
 
 _BREAK = plain(r"[。！？!?；;\n]")
 _REACH = 120
@@ -55,29 +55,53 @@ def rule(kind: str, severity: Severity, needles: str, pattern: str, says: str) -
 
 def simplified(text: str) -> str:
     """The text with traditional characters read as simplified ones; as long as the text."""
-    return text.translate(_READ_AS)
+    for char in _READ_AS.keys() & set(text):
+        text = text.replace(char, _READ_AS[char])
+    return text
 
 
-def text_of(lines: Lines) -> str:
+def text_of(lines: Lines) -> Words:
     """The normalised text in simplified characters, or nothing where it has no such character at all."""
-    return lines.cached("simplified", lambda text: simplified(text) if CJK.search(text) else "")
+    return lines.cached("simplified", _searched)
 
 
-def found_by(rules: Sequence[Rule], text: str) -> Iterator[tuple[Rule, int, int]]:
+def original_of(lines: Lines) -> Words:
+    """The text as it was given, in simplified characters, or nothing where it has no such character at all."""
+    return lines.cached("original simplified", lambda _: _searched(lines.text))
+
+
+def _searched(text: str) -> Words:
+    return Words(simplified(text) if CJK.search(text) else "")
+
+
+def sentences(text: str, words: Iterable[str]) -> Iterator[tuple[int, int]]:
+    """Start and end of the sentences in which one of these words stands, in order."""
+    done = -1
+    for at in sorted(set(offsets_of(text, words, text))):
+        if at >= done:
+            start, done = _sentence_around(text, at)
+            yield start, done
+
+
+class Rules:
+    """Rules, and the words that one pass over a text looks for."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self.rules = rules
+        self.needles = Needles({needle for one in rules for needle in one.needles})
+
+
+def found_by(rules: Rules, text: Words) -> Iterator[tuple[Rule, int, int]]:
     """What the rules find, but for what a sentence forbids, warns of or puts as a case."""
-    for one in rules:
-        done = -1
-        for at in sorted(set(offsets_of(text, one.needles, text))):
-            if at < done:
-                continue
-            start, end = sentence_around(text, at)
-            done = end
+    there = rules.needles.there(text)
+    for one in rules.rules:
+        for start, end in sentences(text, there.intersection(one.needles)):
             match = one.pattern.search(text[start:end])
             if match and not _is_told(text, start, start + match.start(), start + match.end()):
                 yield one, start + match.start(), start + match.end()
 
 
-def sentence_around(text: str, at: int) -> tuple[int, int]:
+def _sentence_around(text: str, at: int) -> tuple[int, int]:
     """Start and end of the sentence that a place stands in, cut to what is looked at."""
     first, last = max(0, at - _REACH), at + _REACH
     breaks = [match.end() for match in _BREAK.finditer(text, first, at)]

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import codecs
 import html
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from .costs import TooCostly, spend
 from .patterns import Found, Plain, plain
-from .scanning import Needles, lowered, offsets_of
+from .scanning import Needles, Words, lowered, offsets_of
 
 MAX_READ = 512 * 1024
 """Characters of one text that are read again; a text with more of them is too costly to check."""
@@ -71,11 +71,11 @@ class Read:
         return (first, last) if first < last else (self.places[end - 1], first + 1)
 
 
-def readings(text: str, words: str) -> list[Read]:
-    """What stands in a text in one of these ways; `words` are its distinct words. Raises TooCostly where that is too much."""
+def readings(text: str, words: str, lower_words: Words) -> list[Read]:
+    """What stands in a text in one of these ways, with its distinct words. Raises TooCostly where that is too much."""
     found: list[Read] = []
     room = MAX_READ
-    for one in _all(text, words):
+    for one in _all(text, words, lower_words):
         if (room := room - len(one.plain)) < 0:
             raise TooCostly
         spend()
@@ -83,7 +83,7 @@ def readings(text: str, words: str) -> list[Read]:
     return found
 
 
-def _all(text: str, words: str) -> Iterator[Read]:
+def _all(text: str, words: str, lower_words: Words) -> Iterator[Read]:
     if "%" in words or "&" in words or "\\" in words:
         yield from _unescaped(text)
     if len(_LETTER_ALONE.findall(words)) >= _MIN_ALONE and _HAS_SPACED.search(text):
@@ -94,11 +94,10 @@ def _all(text: str, words: str) -> Iterator[Read]:
         yield from _words_together(text)
     if "<" in words or "*" in words or "`" in words:
         yield from _without_marks(text)
-    lower = lowered(words)
-    if there := _BACKWARDS.within(lower):
-        yield from _lines(text, lower, [_BACKWARDS.needles[at] for at in there], _backwards)
-    if there := _ROT13.within(lower):
-        yield from _lines(text, lower, [_ROT13.needles[at] for at in there], _rot13)
+    if there := _BACKWARDS.there(lower_words):
+        yield from _lines(text, lower_words, there, _backwards)
+    if there := _ROT13.there(lower_words):
+        yield from _lines(text, lower_words, there, _rot13)
 
 
 def _unescaped(text: str) -> Iterator[Read]:
@@ -207,7 +206,7 @@ def _in_words(read: Read) -> Iterator[Read]:
         yield Read(" ".join(parts), places, read.form)
 
 
-def _lines(text: str, words: str, needles: list[str], read: Callable[[str, int, int], Read]) -> Iterator[Read]:
+def _lines(text: str, words: str, needles: Iterable[str], read: Callable[[str, int, int], Read]) -> Iterator[Read]:
     """The lines in which one of the needles stands, each once."""
     done = -1
     for at in sorted(offsets_of(lowered(text), needles, words)):

@@ -12,7 +12,7 @@ from .disguises import Read, readings
 from .encoded import Decoded, decoded
 from .normalise import normalise
 from .patterns import plain
-from .scanning import distinct_words, lowered
+from .scanning import Words, distinct_words, lowered
 
 if TYPE_CHECKING:
     from .stems import Rows
@@ -68,14 +68,24 @@ class Lines:
         return self._normal[1]
 
     @cached_property
-    def words(self) -> str:
+    def lower(self) -> str:
+        """The text in lower case, with its offsets."""
+        return lowered(self.text)
+
+    @cached_property
+    def words(self) -> Words:
         """The distinct words of the text."""
         return distinct_words(self.text)
 
     @cached_property
-    def normalised_words(self) -> str:
+    def lower_words(self) -> Words:
+        return Words(lowered(self.words))
+
+    @cached_property
+    def normalised_words(self) -> Words:
         """The distinct words of the normalised text: normalising adds and removes no blank."""
-        return normalise(self.words)[0]
+        normal = normalise(self.words)[0]
+        return self.lower_words if normal == self.lower_words else Words(normal)
 
     @cached_property
     def decoded(self) -> list[Decoded]:
@@ -85,7 +95,7 @@ class Lines:
     @cached_property
     def readings(self) -> list[Read]:
         """What is written in another way: with escapes, letter by letter, backwards."""
-        return readings(self.text, self.words)
+        return readings(self.text, self.words, self.lower_words)
 
     @cached_property
     def rows(self) -> Rows:
@@ -95,7 +105,7 @@ class Lines:
     @cached_property
     def plain_rows(self) -> Rows:
         """Rows with the offsets of the text: of the normalised text if no offset moved, else of the text in lower case."""
-        return self.rows if self.original_offsets is None else self._rows_of(lowered(self.text))
+        return self.rows if self.original_offsets is None else self._rows_of(self.lower)
 
     def _rows_of(self, text: str) -> Rows:
         # Inside: NumPy takes longer to import than most texts to check, and secrets need no rows.

@@ -7,6 +7,8 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from .triples import Triples
 
 REACH = 500
@@ -17,6 +19,13 @@ def lowered(text: str) -> str:
     """Lower case without moving any offset (`İ` alone would become two characters)."""
     lower = text.lower()
     return lower if len(lower) == len(text) else "İ".join(part.lower() for part in text.split("İ"))
+
+
+class Words(str):
+    """Words of a text, one a line."""
+
+    triples: np.ndarray | None = None
+    """Which triples of bytes stand in them; made when many needles are first asked for (`Triples`)."""
 
 
 _SHORT = 10_000  # characters of words, up to which asking for each needle is quicker than loading NumPy, and not slower than using it
@@ -30,8 +39,12 @@ class Needles:
         self._plain = [(place, one) for place, one in enumerate(self.needles) if " " not in one]
         self._parted = [(place, one) for place, one in enumerate(self.needles) if " " in one]
 
-    def within(self, words: str) -> list[int]:
-        """The places of the needles that can stand in a text of these distinct words."""
+    def there(self, words: Words) -> frozenset[str]:
+        """The needles that can stand in a text of these distinct words."""
+        return frozenset(map(self.needles.__getitem__, self.within(words)))
+
+    def within(self, words: Words) -> list[int]:
+        """Their places."""
         if len(words) > _SHORT:
             return [place for place in self._table.places(words) if may_contain(self.needles[place], words)]
         found = [place for place, needle in self._plain if needle in words]
@@ -46,9 +59,9 @@ class Needles:
         return Triples(self.needles)
 
 
-def distinct_words(text: str) -> str:
+def distinct_words(text: str) -> Words:
     """Each word of a text once, one a line: shorter than the text, and what stands in none of them does not stand in it."""
-    return "\n".join(set(text.split()))
+    return Words("\n".join(set(text.split())))
 
 
 def may_contain(needle: str, words: str) -> bool:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from . import chinese
-from .cjk import CJK
 from .finding import Finding, Lines
 from .known_texts import KnownText
 from .patterns import bounded, linear
-from .scanning import offsets_of
+from .scanning import Needles
 from .stems import groups
 
 CODE = "transient"
@@ -56,47 +55,11 @@ _NOW = linear(
 _NOT_NOW = linear(
     r"每天|每日|每周|每月|每次|总是|始终|通常|经常|定期|平时|一般|如果|若|当[^前]|除非|假如|例如|比如|格式|变量|字段|参数|函数|过期|重试|默认|范围|日期|时间线|周报|日报|日志|模板|[`？?|\"“「]|^\s*#|今天的日期|目前为止|目前(?:仅|只)?支持|到目前"
 )
-_CHINESE_WORDS = [
-    "今天",
-    "昨天",
-    "明天",
-    "后天",
-    "前天",
-    "今晚",
-    "今早",
-    "昨晚",
-    "刚才",
-    "刚刚",
-    "目前",
-    "眼下",
-    "此刻",
-    "暂时",
-    "暂且",
-    "这几天",
-    "这两天",
-    "最近",
-    "本周",
-    "这周",
-    "下周",
-    "上周",
-    "本月",
-    "这个月",
-    "下个月",
-    "会话",
-    "对话",
-    "稍后",
-    "待会",
-    "一会儿",
-    "现在",
-    "正在",
-    "周",
-    "星期",
-    "接下来",
-    "未来",
-    "临时",
-    "没",
-    "未",
-]
+_CHINESE_WORDS = (
+    "今天 昨天 明天 后天 前天 今晚 今早 昨晚 刚才 刚刚 目前 眼下 此刻 暂时 暂且 这几天 这两天 最近 本周 "
+    "这周 下周 上周 本月 这个月 下个月 会话 对话 稍后 待会 一会儿 现在 正在 周 星期 接下来 未来 临时 没 未"
+)
+_CHINESE_NEEDLES = Needles(_CHINESE_WORDS.split())
 _HABIT = bounded(
     r"\b(?:every|each|always|never|daily|weekly|on\s+\w+days|whenever|when|if|unless|expires?|retries|after|within|format|e\.g\.)\b"
 )
@@ -119,12 +82,8 @@ def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Findi
 
 
 def _in_chinese(text: str, lines: Lines) -> Iterator[Finding]:
-    simple = chinese.simplified(text) if CJK.search(text) else ""
-    end = -1
-    for at in sorted(set(offsets_of(simple, _CHINESE_WORDS, simple))):
-        if at < end:
-            continue
-        start, end = chinese.sentence_around(simple, at)
+    simple = chinese.original_of(lines)
+    for start, end in chinese.sentences(simple, _CHINESE_NEEDLES.there(simple)):
         sentence = simple[start:end]
         match = _NOW.search(sentence)
         if match and not _NOT_NOW.search(sentence):

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .scanning import Words
+
 _TRIPLES = 8  # of a needle: enough to tell it from other words
 _ANY = 1 << 16
 
@@ -20,12 +22,18 @@ class Triples:
         for place, codes in enumerate(triples):
             self._triples[place, : len(codes)] = codes
 
-    def places(self, words: str) -> list[int]:
+    def places(self, words: Words) -> list[int]:
         """The places of the needles whose triples all stand in a text of these words."""
-        seen = np.zeros(_ANY + 1, np.bool_)
-        seen[_codes(words)] = True
-        seen[_ANY] = True
-        return np.flatnonzero(seen[self._triples].all(axis=1)).tolist()  # type: ignore[no-any-return]
+        if words.triples is None:
+            words.triples = _seen(words)
+        return np.flatnonzero(words.triples[self._triples].all(axis=1)).tolist()  # type: ignore[no-any-return]
+
+
+def _seen(words: str) -> np.ndarray:
+    seen = np.zeros(_ANY + 1, np.bool_)
+    seen[_codes(words)] = True
+    seen[_ANY] = True
+    return seen
 
 
 def _codes(text: str) -> Any:

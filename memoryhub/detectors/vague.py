@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from . import chinese
-from .cjk import CJK
 from .finding import Finding, Lines
 from .known_texts import KnownText
 from .patterns import bounded, linear
-from .scanning import offsets_of
+from .scanning import Needles, offsets_of
 from .stems import groups
 
 CODE = "vague"
@@ -36,56 +35,11 @@ _EMPTY_CHINESE = linear(
     r"认真(?:一点|负责)|小心(?:一?点|行事)|多加?(?:注意|小心|用心)|用点心|动动脑|保持(?:良好|专业|认真|高质量)|(?:更好|更加?)(?:一?些|一?点)?地?(?:完成|工作|处理)|等等(?:$|[，,。])|之类的?(?:$|[，,。])|可能(?:有用|重要)|以后(?:再说|可能用到)|(?:记住|记得|保存|记录|别忘)[^，,。]{0,4}重要的?(?:事情|东西|信息)|(?:用|凭|按|靠)常识"
 )
 _CONCRETE_CHINESE = linear(r"[`\d/@#<>=\"“「『]|[A-Za-z]{2,}|[一二两三四五六七八九十百千]+[个次天条行字周月年]")
-_CHINESE_WORDS = [
-    "注意",
-    "尽量",
-    "适当",
-    "合理",
-    "妥善",
-    "灵活",
-    "酌情",
-    "正确",
-    "恰当",
-    "好好",
-    "看着办",
-    "视情况",
-    "惯例",
-    "常规",
-    "规矩",
-    "正常流程",
-    "实际情况",
-    "之前",
-    "上次",
-    "以前",
-    "平时",
-    "老样子",
-    "差不多",
-    "某些",
-    "一些",
-    "各种",
-    "那个",
-    "做好",
-    "一下",
-    "弄好",
-    "搞定",
-    "最佳实践",
-    "高质量",
-    "代码",
-    "认真",
-    "小心",
-    "多加",
-    "用点心",
-    "动动脑",
-    "保持",
-    "更好",
-    "更加",
-    "等等",
-    "之类",
-    "可能",
-    "以后",
-    "重要",
-    "常识",
-]
+_CHINESE_WORDS = (
+    "注意 尽量 适当 合理 妥善 灵活 酌情 正确 恰当 好好 看着办 视情况 惯例 常规 规矩 正常流程 实际情况 之前 上次 以前 平时 老样子 差不多 某些 "
+    "一些 各种 那个 做好 一下 弄好 搞定 最佳实践 高质量 代码 认真 小心 多加 用点心 动动脑 保持 更好 更加 等等 之类 可能 以后 重要 常识"
+)
+_CHINESE_NEEDLES = Needles(_CHINESE_WORDS.split())
 _MAX_CHINESE_LINE = 60
 
 _WORDS = groups(
@@ -102,9 +56,9 @@ def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Findi
 
 
 def _in_chinese(text: str, lines: Lines) -> Iterator[Finding]:
-    simple = chinese.simplified(text) if CJK.search(text) else ""
+    simple = chinese.original_of(lines)
     done = -1
-    for at in sorted(set(offsets_of(simple, _CHINESE_WORDS, simple))):
+    for at in sorted(set(offsets_of(simple, _CHINESE_NEEDLES.there(simple), simple))):
         if at < done:
             continue
         start, done = lines.around(at)

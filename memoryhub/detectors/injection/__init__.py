@@ -43,6 +43,7 @@ _TAG = plain(
 
 _TOGETHER = Together([rule.groups for rule in RULES])
 _WITH_NEEDLES = [rule for rule in RULES if rule.needles]
+_CHINESE_RULES = chinese.Rules(chinese_rules.RULES)
 _NEEDLES = Needles({needle for rule in _WITH_NEEDLES for needle in rule.needles})
 
 
@@ -51,7 +52,7 @@ def _where(lines: Lines) -> Iterator[tuple[Rule, Iterable[tuple[int, int]]]]:
     for place, stretches in lines.rows.near_all(_TOGETHER):
         yield RULES[place], stretches
     words = lines.normalised_words
-    there = {_NEEDLES.needles[at] for at in _NEEDLES.within(words)}
+    there = _NEEDLES.there(words)
     for rule in _WITH_NEEDLES if there else ():
         if not there.isdisjoint(rule.needles):
             yield rule, lines_around(lines.normalised, rule.needles, words, following=1)
@@ -98,7 +99,7 @@ def _spans(rule: Rule, lines: Lines, stretches: Iterable[tuple[int, int]]) -> It
 def _spans_without_rules(lines: Lines) -> Iterator[tuple[Rule | chinese.Rule, list[tuple[int, int]]]]:
     """What no pattern of a rule finds: Chinese sentences, the style of jailbreaks, and orders in other languages."""
     text = lines.normalised
-    for one, start, end in chinese.found_by(chinese_rules.RULES, chinese.text_of(lines)):
+    for one, start, end in chinese.found_by(_CHINESE_RULES, chinese.text_of(lines)):
         if not is_listed_as_wrong(text, start):
             yield one, [(start, end)]
     yield JAILBREAK_STYLE, [span for span in jailbreak_spans(lines) if not is_forbidden_or_described(text, span[0])]

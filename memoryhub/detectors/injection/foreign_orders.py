@@ -121,8 +121,7 @@ def orders_to_reveal(lines: Lines) -> Iterator[tuple[int, int]]:
 
 def _words_there(lines: Lines) -> frozenset[str]:
     """Those of all languages that can stand in the text."""
-    words = lines.normalised_words
-    return lines.cached("foreign words", lambda _: frozenset(_NEEDLES.needles[at] for at in _NEEDLES.within(words)))
+    return lines.cached("foreign words", lambda _: _NEEDLES.there(lines.normalised_words))
 
 
 def _sentences(lines: Lines, needles: tuple[str, ...], there: frozenset[str]) -> Iterator[tuple[int, int, int]]:

@@ -27,6 +27,7 @@ from .sign import Sign
 CODE = "risky_advice"
 SIGNS = (*signs.SIGNS, *recipe_signs.SIGNS)
 _TOGETHER = Together([sign.words for sign in SIGNS])
+_CHINESE_RULES = chinese.Rules(chinese_signs.RULES)
 MAX_FINDINGS = 20
 _LONG, _LINE = 2_000, 300  # characters of a text, and of a line on both sides of a sign
 _AGREES = -1.3
@@ -141,7 +142,7 @@ def _overlap(one: Finding, other: Finding) -> bool:
 
 def _in_chinese(lines: Lines) -> Iterator[tuple[chinese.Rule, int, int]]:
     text = chinese.text_of(lines)
-    for one, start, end in chinese.found_by(chinese_signs.RULES, text):
+    for one, start, end in chinese.found_by(_CHINESE_RULES, text):
         is_own = one.kind in ("sends", "runs") and _OWN_HOSTS.search(text, start, end + 40)
         if not is_own and not is_listed_as_wrong(text, start):
             yield one, start, end

@@ -70,13 +70,12 @@ def hits(text: str, lines: Lines | None = None) -> list[Hit]:
     if not text.isascii() and _WIDE.search(text):
         text, lines = text.translate(_NARROW), None
     lines = lines or Lines(text)
-    words = lines.words
     with costs.limited(len(text)):
         found = chain(
-            _formats(text, words),
-            named_values(text, words),
-            random_keys(text, words),
-            loose_values(text, words),
+            _formats(lines),
+            named_values(lines),
+            random_keys(lines),
+            loose_values(lines),
             _in_base64(lines.decoded),
             _read_otherwise(lines.readings),
             _over_lines(text),
@@ -84,9 +83,9 @@ def hits(text: str, lines: Lines | None = None) -> list[Hit]:
         return without_overlaps(found, lambda hit: hit[:2])
 
 
-def _formats(text: str, words: str) -> Iterator[Hit]:
-    yield from provider_keys(text, words)
-    yield from credentials(text, words)
+def _formats(lines: Lines) -> Iterator[Hit]:
+    yield from provider_keys(lines.text, lines.words)
+    yield from credentials(lines)
 
 
 def _hits_without_unseen(text: str) -> list[Hit]:
@@ -106,13 +105,12 @@ def _in_base64(runs: Sequence[encoded.Decoded]) -> Iterator[Hit]:
     for run in runs:
         starts.append(at)
         at += len(run.plain) + 1
-    whole = "\n".join(run.plain for run in runs)
-    if not whole:
+    whole = Lines("\n".join(run.plain for run in runs))
+    if not whole.text:
         return
-    inside = distinct_words(whole)
     found = {
         bisect_right(starts, start) - 1: kind
-        for start, _, kind in sorted({*_formats(whole, inside), *named_values(whole, inside)}, reverse=True)
+        for start, _, kind in sorted({*_formats(whole), *named_values(whole)}, reverse=True)
     }
     for place, kind in sorted(found.items()):
         yield runs[place].start, runs[place].end, f"{kind} in base64"
@@ -121,8 +119,8 @@ def _in_base64(runs: Sequence[encoded.Decoded]) -> Iterator[Hit]:
 def _read_otherwise(readings: Sequence[Read]) -> Iterator[Hit]:
     """Secrets whose letters are escaped, stand apart, or are turned around."""
     for read in readings:
-        words = distinct_words(read.plain)
-        for start, end, kind in [*_formats(read.plain, words), *named_values(read.plain, words)]:
+        lines = Lines(read.plain)
+        for start, end, kind in [*_formats(lines), *named_values(lines)]:
             yield *read.span(start, end), f"{kind} in {read.form}"
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..finding import Lines
 from ..patterns import Bounded, bounded
-from ..scanning import Needles, lowered, offsets_of
+from ..scanning import Needles, offsets_of
 from .provider_keys import Hit
 from .values import PLACEHOLDER_IN_KEY, UUID, mixes_cases
 
@@ -88,17 +89,17 @@ _DISCORD_TOKEN = bounded(r"(?<![\w.-])[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,40}(
 _LENGTH_OF_DISCORD_TOKEN = 58
 
 
-def credentials(text: str, words: str) -> Iterator[Hit]:
-    """Every credential of one of these kinds; `words` are the words of the text, each once."""
+def credentials(lines: Lines) -> Iterator[Hit]:
+    """Every credential of one of these kinds."""
+    text = lines.text
     yield from _passwords_in_links(text)
-    yield from _discord_tokens(text, words)
-    lower, words = lowered(text), lowered(words)
-    there = {_NEEDLES.needles[at] for at in _NEEDLES.within(words)}
+    yield from _discord_tokens(text, lines.words)
+    there = _NEEDLES.there(lines.lower_words)
     for kind, needles, reach, pattern in _KINDS if there else ():
         if there.isdisjoint(needles):
             continue
         looked = 0  # nothing begins before it: a needle in every word is no reason to look at the same stretch again
-        for at in sorted(set(offsets_of(lower, needles, words))):
+        for at in sorted(set(offsets_of(lines.lower, needles, lines.lower_words))):
             if at + reach < looked:
                 continue
             match = pattern.search(text, max(0, at - reach), at + _MAX_PATTERN)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..finding import Lines
 from ..patterns import bounded, linear
-from ..scanning import Needles, lowered, offsets_of
+from ..scanning import Needles, offsets_of
 from .provider_keys import Hit
 from .values import UUID, is_random_word
 
@@ -50,12 +51,12 @@ _OF_VENDOR = bounded(
 )
 
 
-def loose_values(text: str, words: str) -> Iterator[Hit]:
+def loose_values(lines: Lines) -> Iterator[Hit]:
     """Every such value; the same stretch is looked at once."""
-    lower = lowered(text)
-    yield from _of_vendors(text, lower, lowered(words))
+    text = lines.text
+    yield from _of_vendors(lines)
     done = -1
-    for at in sorted(set(offsets_of(lower, _ROOTS, lowered(words)))):
+    for at in sorted(set(offsets_of(lines.lower, _ROOTS, lines.lower_words))):
         if at < done or not (match := _LOOSE.match(text, at)):
             continue
         start, end = match.span("value")
@@ -74,9 +75,10 @@ def loose_values(text: str, words: str) -> Iterator[Hit]:
             yield start, start + len(value), "token"
 
 
-def _of_vendors(text: str, lower: str, words: str) -> Iterator[Hit]:
+def _of_vendors(lines: Lines) -> Iterator[Hit]:
     """A random value that stands alone behind the name of a vendor: `zendesk 3f9…`, `"mailjet": "…"`."""
-    for place in _VENDOR_NEEDLES.within(words):
+    text, lower = lines.text, lines.lower
+    for place in _VENDOR_NEEDLES.within(lines.lower_words):
         name = _VENDORS[place]
         at = lower.find(name)
         while at >= 0:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..finding import Lines
 from ..patterns import Found, bounded, plain
-from ..scanning import lowered, offsets_of
+from ..scanning import offsets_of
 from .provider_keys import Hit
 from .values import (
     HYPHENED,
@@ -74,12 +74,11 @@ _OTHER_NAME = bounded(
 """Names that say of a random string that it is no secret, even on a line that speaks of one."""
 
 
-def named_values(text: str, words: str) -> Iterator[Hit]:
+def named_values(lines: Lines) -> Iterator[Hit]:
     """Values given to a telling name, then random strings elsewhere on such a line."""
-    lower = lowered(text)
-    lines = Lines(text)
+    text = lines.text
     word_end = line_end = in_word = 0
-    for match in _names(lower, lowered(words)):
+    for match in _names(lines.lower, lines.lower_words):
         in_word += 1
         if match.start() >= word_end:
             space = _SPACE.search(text, match.start())
@@ -91,11 +90,11 @@ def named_values(text: str, words: str) -> Iterator[Hit]:
             yield from _random_on_line(text, start, min(line_end, start + 4000))
 
 
-def random_keys(text: str, words: str) -> Iterator[Hit]:
+def random_keys(lines: Lines) -> Iterator[Hit]:
     """Random values of anything called a key: `SHOP_KEY=`, `"mapKey":`, `?key=`."""
-    lower = lowered(text)
+    text, lower = lines.text, lines.lower
     done = reach = in_value = 0
-    for at in offsets_of(lower, ["key"], lowered(words)):
+    for at in offsets_of(lower, ["key"], lines.lower_words):
         in_value = in_value + 1 if at < reach else 0
         if in_value > _MAX_KEYS_IN_VALUE:
             continue

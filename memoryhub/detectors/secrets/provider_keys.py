@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..patterns import Bounded, Found, bounded, escape
-from ..scanning import Needles
+from ..scanning import Needles, Words
 from .formats import MORE_KEYS, PASSWORD_HASHES, WEBHOOKS
 from .values import PLACEHOLDER_IN_KEY, UUID
 
@@ -262,9 +262,9 @@ _REST = bounded(
 )
 
 
-def provider_keys(text: str, words: str) -> Iterator[Hit]:
+def provider_keys(text: str, words: Words) -> Iterator[Hit]:
     """Every key with a provider's prefix; `words` are the words of the text, each once."""
-    long_words = "\n".join([word for word in words.split("\n") if len(word) >= _MIN_WORD])
+    long_words = Words("\n".join([word for word in words.split("\n") if len(word) >= _MIN_WORD]))
     where = words if "+" in words or "\\" in words else long_words
     there = [_ONE_WORD[at] for at in _IN_ONE_WORD.within(where)] + [_WORDS[at] for at in _IN_WORDS.within(words)]
     for kind, prefix, pattern in there:
