@@ -10,7 +10,7 @@ import numpy as np
 from .scanning import Words
 
 _TRIPLES = 8  # of a needle: enough to tell it from other words
-_ANY = 1 << 16
+_ANY = 1 << 18
 
 
 class Triples:
@@ -37,9 +37,9 @@ def _seen(words: str) -> np.ndarray:
 
 
 def _codes(text: str) -> Any:
-    """A number of sixteen bits for each three bytes of a text that follow each other."""
+    """A number of eighteen bits for each three bytes of a text that follow each other."""
     data = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8).astype(np.int32)
-    return (data[:-2] ^ data[1:-1] << 5 ^ data[2:] << 10) & (_ANY - 1)
+    return data[:-2] ^ data[1:-1] << 5 ^ data[2:] << 10
 
 
 def _triples_of(needle: str) -> list[int]:

@@ -7,8 +7,9 @@ than one general regular expression.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
-from ..patterns import Bounded, Found, bounded, escape
+from ..patterns import Bounded, Found, bounded, escape, plain
 from ..scanning import Needles, Words
 from .formats import MORE_KEYS, PASSWORD_HASHES, WEBHOOKS
 from .values import PLACEHOLDER_IN_KEY, UUID
@@ -252,6 +253,7 @@ _MIN_PREFIX = 4  # letters from which a prefix is no accident
 _MAX_SPLIT_KEY = 320
 _NEXT_NAME = bounded(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\s?=")
 """The next line gives another variable its value."""
+_FIRST_PIECE, _MAX_SEAMS = plain(r"[^\s\"'`\\]*"), 4
 _SEAM = bounded(
     r"[ \t]{0,40}+\\?[ \t]{0,40}\n[ \t>*#]{0,40}|[\"'`][ \t]{0,40}(?:\+[ \t\n]{0,40}|\\[ \t]{0,40}\n[ \t]{0,40})[\"'`]"
 )
@@ -277,7 +279,7 @@ def provider_keys(text: str, words: Words) -> Iterator[Hit]:
                 yield at, _end_over_seams(text, match.end()), kind
             elif match is None and at >= joined and len(prefix) >= _MIN_PREFIX and not is_inside:
                 joined = at + _MAX_SPLIT_KEY
-                if end := _end_of_split_key(text, at, pattern):
+                if end := _end_of_split_key(text, at, pattern, " " in pattern.pattern or "\\s" in pattern.pattern):
                     yield at, end, kind
             at = text.find(prefix, match.end() if match else at + 1)
 
@@ -312,10 +314,13 @@ def _end_over_seams(text: str, end: int) -> int:
     return end
 
 
-def _end_of_split_key(text: str, at: int, pattern: Bounded) -> int:
+def _end_of_split_key(text: str, at: int, pattern: Bounded, has_blanks: bool) -> int:
     """Where a key ends that was cut by a line's end or put together from pieces; 0 where there is none."""
     piece = text[at : at + _MAX_SPLIT_KEY]
-    seams = [match.span() for match in _SEAM.finditer(piece)][:4]
+    first = _FIRST_PIECE.match(piece)
+    if first and not has_blanks and not _SEAM.match(piece, first.end()):
+        return 0  # the key's first word ends, and the key with it
+    seams = [match.span() for match in islice(_SEAM.finditer(piece), _MAX_SEAMS)]
     whole = piece
     for start, end in reversed(seams):
         whole = whole[:start] + whole[end:]
