@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from . import packed
@@ -26,12 +26,12 @@ _JOINT = plain(
     r"(?<=[A-Za-z0-9+/_=.-])[ \t]{0,4}[\"'`]?[ \t]{0,4}[\\+,|]?[ \t]{0,4}(?:\r?\n[ \t]{0,8}){1,3}"
     r"(?:[>*+#|-][ \t]{0,4}){0,2}[\"'`]?(?=[A-Za-z0-9+/_=.-])"
 )
-_MAX_JOINT = 64  # characters, more than a joint can have
+_BEFORE_END, _BEHIND_END = 16, 64  # characters, more than a joint can have before the end of a line and behind it
 _BEHIND_WORD, _BEFORE_WORD = " \t\r\"'`\\+,|", " \t\r\"'`>*+#|-"
 _IN_BOTH = 4  # signs that may belong to the joint or to a word
 _IN_JOINT = frozenset(" \t\r\n\"'`\\+,>*#|-")
 _WORD = plain(r"[A-Za-z0-9+/_=.-]+")
-_BLANK = plain(r"\s")
+_BLANK, _BLANK_REST = plain(r"\s"), plain(r"\s*+\Z")
 _BESIDE = 200  # characters of the text on both sides of a joint that are looked at with the words that it joins
 _LONGEST = 9_000  # characters of a word
 _DIGIT = plain(r"[0-9]")
@@ -130,8 +130,8 @@ def joined(text: str, joints: Iterable[tuple[int, int]]) -> Joined:
     return Joined("".join([*parts, text[at:]]), starts, shifts)
 
 
-def hits_over_lines(text: str, find: Callable[[str], Iterable[tuple[int, int, str]]]) -> Iterator[tuple[int, int, str]]:
-    """What a search finds over the ends of lines, at its place in the text.
+def over_lines(text: str) -> Iterator[tuple[int, Joined]]:
+    """Where lines end in the middle of a word: the text around it, joined, and where that begins.
 
     Every second joint is taken out alone as well: where both lines beside a joint end in the middle of a word, too, a key must
     not be hidden by what it is joined with.
@@ -140,10 +140,7 @@ def hits_over_lines(text: str, find: Callable[[str], Iterable[tuple[int, int, st
         within = [(first - start, last - start) for first, last in joints]
         piece = text[start:end]
         for chosen in [within, within[::2], within[1::2]] if len(within) > 1 else [within]:
-            whole = joined(piece, chosen)
-            for first, last, kind in find(whole.text):
-                if whole.goes_over(first, last):
-                    yield start + whole.place(first), start + whole.place(last - 1) + 1, kind
+            yield start, joined(piece, chosen)
 
 
 def _stretches(text: str, joints: list[tuple[int, int]]) -> Iterator[tuple[int, int, list[tuple[int, int]]]]:
@@ -180,7 +177,7 @@ def _joints(text: str) -> Iterator[tuple[int, int]]:
     """Where a line ends in the middle of what could be a key: long enough together, and with a digit."""
     done = 0
     for first, at in _cut_lines(text):
-        match = _JOINT.search(text, max(done, first, at - _MAX_JOINT), at + _MAX_JOINT)
+        match = _JOINT.search(text, max(done, first, at - _BEFORE_END), at + _BEHIND_END)
         if match is None:
             continue
         spend()
@@ -216,7 +213,7 @@ def _begins_paragraph(text: str, start: int, right: Found) -> bool:
     if text.count("\n", start, right.start()) < 2:
         return False
     line = text[right.end() : right.end() + 4].lstrip("\"'` \t\r")
-    return not _DIGIT.search(right.group()) or not (line.startswith("\n") or right.end() >= len(text.rstrip()))
+    return not _DIGIT.search(right.group()) or not (line.startswith("\n") or _BLANK_REST.match(text, right.end()))
 
 
 def _chains(text: str) -> Iterator[list[tuple[int, int]]]:

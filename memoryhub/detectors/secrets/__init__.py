@@ -21,7 +21,7 @@ from ..scanning import distinct_words
 from .credentials import credentials
 from .loose_values import loose_values
 from .named_values import RANDOM, named_values, random_keys
-from .provider_keys import Hit, provider_keys
+from .provider_keys import Hit, keys_in, provider_keys
 
 CODE = "secrets"
 MARK = "[secret removed: {kind}]"
@@ -84,7 +84,7 @@ def hits(text: str, lines: Lines | None = None) -> list[Hit]:
 
 
 def _formats(lines: Lines) -> Iterator[Hit]:
-    yield from provider_keys(lines.text, lines.words)
+    yield from provider_keys(lines.text, keys_in(lines.words))
     yield from credentials(lines)
 
 
@@ -126,7 +126,12 @@ def _read_otherwise(readings: Sequence[Read]) -> Iterator[Hit]:
 
 def _over_lines(text: str) -> Iterator[Hit]:
     """Keys of a known form that the end of a line cuts in two."""
-    return encoded.hits_over_lines(text, lambda whole: provider_keys(whole, distinct_words(whole)))
+    joined = list(encoded.over_lines(text))
+    keys = keys_in(distinct_words("\n".join(whole.text for _, whole in joined)))
+    for at, whole in joined:
+        for start, end, kind in provider_keys(whole.text, keys):
+            if whole.goes_over(start, end):
+                yield at + whole.place(start), at + whole.place(end - 1) + 1, kind
 
 
 def _finding(lines: Lines, start: int, end: int, kind: str) -> Finding:

@@ -6,7 +6,7 @@ than one general regular expression.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from ..patterns import Bounded, Found, bounded, escape, plain
@@ -15,6 +15,7 @@ from .formats import MORE_KEYS, PASSWORD_HASHES, WEBHOOKS
 from .values import PLACEHOLDER_IN_KEY, UUID
 
 Hit = tuple[int, int, str]  # start, end, kind
+Key = tuple[str, str, Bounded]  # kind, prefix, pattern
 
 MAX_PIECE = 9_000
 _W = r"[A-Za-z0-9_-]"
@@ -223,7 +224,7 @@ _PREFIXED: tuple[tuple[str, str, str], ...] = (
     ("private key", "-----BEGIN ", r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:(?!-----BEGIN )[\s\S]){0,8000}?(?:-----END [A-Z0-9 ]{0,40}-----|(?=-----BEGIN )|\Z)"),
     ("private key", "PuTTY-User-Key-File-", r"\d: (?:(?!PuTTY-User-Key)[\s\S]){0,8000}?Private-MAC: \w+"),
 )  # fmt: skip
-_COMPILED = [
+_COMPILED: list[Key] = [
     (kind, prefix, bounded(escape(prefix) + rest, reach=MAX_PIECE))
     for kind, prefixes, rest in (*_PREFIXED, *MORE_KEYS, *PASSWORD_HASHES, *WEBHOOKS)
     for prefix in prefixes.split("|")
@@ -264,12 +265,16 @@ _REST = bounded(
 )
 
 
-def provider_keys(text: str, words: Words) -> Iterator[Hit]:
-    """Every key with a provider's prefix; `words` are the words of the text, each once."""
+def keys_in(words: Words) -> list[Key]:
+    """The kinds of keys that can stand in a text of these distinct words."""
     long_words = Words("\n".join([word for word in words.split("\n") if len(word) >= _MIN_WORD]))
     where = words if "+" in words or "\\" in words else long_words
-    there = [_ONE_WORD[at] for at in _IN_ONE_WORD.within(where)] + [_WORDS[at] for at in _IN_WORDS.within(words)]
-    for kind, prefix, pattern in there:
+    return [_ONE_WORD[at] for at in _IN_ONE_WORD.within(where)] + [_WORDS[at] for at in _IN_WORDS.within(words)]
+
+
+def provider_keys(text: str, keys: Iterable[Key]) -> Iterator[Hit]:
+    """Every key of these kinds."""
+    for kind, prefix, pattern in keys:
         at = text.find(prefix)
         joined = 0  # nothing is put together twice
         while at >= 0:
