@@ -118,11 +118,8 @@ def _matches(rule: Rule, lines: Lines, stretches: Iterable[tuple[int, int]]) -> 
     for start, end in stretches:
         if rule.opens is None:
             yield from rule.pattern.finditer(rows.text, start, end)
-            continue
-        for at in rows.words(rule.opens, start, end):
-            if at >= start and (match := rule.pattern.match(rows.text, at, end)):
-                yield match
-                start = match.end()
+        else:
+            yield from rule.pattern.matches_at(rows.text, rows.words(rule.opens, start, end), end)
 
 
 def _is_own_markup(lines: Lines, match: Found) -> bool:

@@ -171,12 +171,8 @@ def _is_by_the_way(lines: Lines, start: int, end: int) -> bool:
 
 def _matches(sign: Sign, lines: Lines, start: int, end: int) -> Iterator[Found]:
     if sign.opens is None:
-        yield from sign.pattern.finditer(lines.normalised, start, end)
-        return
-    for at in lines.rows.words(sign.opens, start, end):
-        if at >= start and (match := sign.pattern.match(lines.normalised, at, end)):
-            yield match
-            start = match.end()
+        return sign.pattern.finditer(lines.normalised, start, end)
+    return sign.pattern.matches_at(lines.normalised, lines.rows.words(sign.opens, start, end), end)
 
 
 def _is_told(sign: Sign, lines: Lines, start: int, end: int) -> bool:
