@@ -28,6 +28,8 @@ def search_on(connection: Any, **kwargs: Any) -> None:
     """Sets how a new connection searches and plans.
 
     Vector indexes are searched until enough rows of the space are found: by default pgvector gives too few, or none.
+    PostgreSQL's price of a random page is that of a disk that turns: with it the newest lines of a large space were looked for
+    among those of all spaces, although an index has them.
     Prepared statements keep one plan: planning them anew costs more than running them. Behind PgBouncer a setting would reach
     the connections of others: there `server.migrate.set_role_defaults` sets them for the role.
 
@@ -38,7 +40,7 @@ def search_on(connection: Any, **kwargs: Any) -> None:
         return
     with connection.cursor() as cursor:
         cursor.execute(
-            "SET hnsw.iterative_scan = 'relaxed_order'; SET hnsw.ef_search = 60; "
+            "SET hnsw.iterative_scan = 'relaxed_order'; SET hnsw.ef_search = 60; SET random_page_cost = 1.1; "
             "SET citus.multi_shard_modify_mode = 'sequential'; SELECT set_config('plan_cache_mode', "
             "CASE WHEN to_regclass('pg_dist_partition') IS NULL THEN 'force_generic_plan' ELSE 'auto' END, false)"
         )

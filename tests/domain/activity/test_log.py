@@ -151,3 +151,16 @@ def test_a_day_is_that_of_the_clock_of_whoever_asks(space):
             day = timezone.localtime(at).date()
             for since, until, count in ((day, day, 1), (day + timedelta(1), None, 0), (None, day - timedelta(1), 0)):
                 assert len([1 for one in activity.find_lines(space, since=since, until=until) if one.at == at]) == count
+
+
+def test_the_newest_lines_of_a_large_space_are_found_behind_those_of_others(space):
+    with connection.cursor() as cursor, transaction.atomic():
+        for one in (space.pk, 10**9):
+            cursor.execute(
+                "INSERT INTO activity.line (space_id, at, actor_kind, actor_name, verb, says, thing, url, adds, aside, path, "
+                "details, request_id) SELECT %s, now(), 'hub', 'hub', 'files.write', 'wrote', repeat('file ', 9), '', '', '', "
+                "'/a.md', '{}', '' FROM generate_series(1, 3000)",
+                [one],
+            )
+        cursor.execute("ANALYZE activity.line")
+        assert "activity_space" in activity.latest(space, timezone.now() - timedelta(days=1)).explain()
