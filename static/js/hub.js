@@ -142,6 +142,11 @@
   }, SHOWN);
   const noticed = () => document.querySelectorAll('[data-toast=""]').forEach((toast) => { toast.dataset.toast = "seen"; leave(toast); });
   noticed();
+  // After a save one goes on from its notice, not from the top of the page; a field that asks for the focus has it before.
+  requestAnimationFrame(() => {
+    const notices = document.getElementById("notices");
+    if (notices?.children.length && document.activeElement === document.body) notices.focus({ preventScroll: true });
+  });
   document.addEventListener("htmx:load", noticed);
   document.addEventListener("click", (event) => event.target.closest?.("[data-dismiss]")?.closest("[data-toast]").remove());
 

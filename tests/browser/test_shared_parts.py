@@ -24,7 +24,10 @@ def test_a_notice_moves_nothing_and_can_be_undone_or_dismissed(space, sign_in_as
     assert page.get_by_role("heading", level=1).bounding_box()["y"] == top
     notices.get_by_role("button", name="Undo").click()
     expect(notices).to_contain_text("held again")
-    notices.get_by_role("button", name="Dismiss").click()
+    expect(notices).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(notices.get_by_role("button", name="Dismiss")).to_be_focused()
+    page.keyboard.press("Enter")
     expect(notices).to_be_empty()
 
 
