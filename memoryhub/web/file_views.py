@@ -82,6 +82,14 @@ def first_prefix(space: Space) -> str:
     return listed[0].prefix if listed else "/memories/"
 
 
+def new_path(space: Space, typed: str) -> str:
+    """The path that somebody typed; without a slash in front and outside of all mounts it is taken as one in the first mount."""
+    if typed.startswith(("/", *paths.HEADS)):
+        return paths.clean(typed)
+    where = paths.clean("/" + typed)
+    return where if files.mount_at(space, where) else paths.clean(first_prefix(space) + typed)
+
+
 # ---- one file
 
 

@@ -254,7 +254,8 @@ def new(request: HttpRequest) -> HttpResponse:
     typed = request.GET.get("path", "")
     if typed and not typed.endswith("/"):
         try:
-            where = paths.clean(typed if typed.startswith(("/", *paths.HEADS)) else "/" + typed)
+            where = file_views.new_path(request.space, typed)
+            files.require_shown(request.space, where)
             return HttpResponseRedirect(page_address(request.space.slug, where, "view=edit"))
         except Invalid as error:
             return render(request, "files/new.html", {"typed": typed, "error": error}, status=422)

@@ -144,6 +144,9 @@
   noticed();
   // After a save one goes on from its notice, not from the top of the page; a field that asks for the focus has it before.
   requestAnimationFrame(() => {
+    // A path to complete, words to search for again: one goes on at their end.
+    const begun = document.activeElement;
+    if (begun?.matches("input[autofocus]:is([type=text], [type=search], :not([type]))")) begun.setSelectionRange(begun.value.length, begun.value.length);
     const notices = document.getElementById("notices");
     if (notices?.children.length && document.activeElement === document.body) notices.focus({ preventScroll: true });
   });

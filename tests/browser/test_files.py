@@ -141,7 +141,9 @@ def test_a_change_on_disk_appears_and_history_compares_and_restores(root, sign_i
 def test_new_move_delete_and_undo(root, sign_in_as):
     page = sign_in_as("editor", at="/s/ledger/files/memories/")
     page.keyboard.press("n")
-    page.locator("#path").fill("/memories/team/style.md")
+    expect(page.locator("#path")).to_be_focused()
+    page.keyboard.type("team/style.md")
+    expect(page.locator("#path")).to_have_value("/memories/team/style.md")
     page.keyboard.press("Enter")
     page.locator("#text").fill("short")
     expect(page.locator("#ed-tok")).to_contain_text("2 tokens")  # the editor's script is there, and so is Ctrl-S

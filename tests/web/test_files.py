@@ -113,7 +113,14 @@ def test_a_new_file_is_written_in_the_editor(space, client, sign_in):
     assert client.get(opened.headers["Location"]).status_code == 200
     assert save(client, "hello", 0, "/memories/team/new.md").status_code == 303
     assert files.read(space, "/memories/team/new.md").content == b"hello"
-    assert client.get("/s/ledger/file/new/?path=memories/../x").status_code == 422
+    plain = client.get("/s/ledger/file/new/?path=notes.md")
+    assert plain.headers["Location"] == "/s/ledger/files/memories/notes.md?view=edit", (
+        "it is meant to be in the only mount"
+    )
+    for path, why in (("memories/../x", "which could lead out of its root"), ("/else/a.md", "Nothing is mounted at")):
+        refused = client.get("/s/ledger/file/new/", {"path": path})
+        assert refused.status_code == 422 and why in text_of(refused)
+        assert f'value="{path}"' in text_of(refused), "it is there to be corrected"
 
 
 def test_changes_that_touch_are_shown_with_both_versions_and_nothing_is_overwritten(space, client, sign_in):
