@@ -81,10 +81,13 @@ def edit(agent: Caller, new: str = "make test"):
     )
 
 
-def test_an_edit_becomes_a_proposal(agent):
-    agent("GET", "me")  # addresses are read once
-    walked = modules_run(lambda: edit(agent), without=DETECTORS)
-    assert Proposal.objects.count() == 1
+def test_an_edit_becomes_a_proposal(agent, statements):
+    edit(agent, "make another")  # what is made once is made
+    with statements() as sent:
+        walked = modules_run(lambda: edit(agent), without=DETECTORS)
+    assert Proposal.objects.count() == 2
+    assert sum("p.path, m.prefix" in sql for sql in sent) == 1, "the text is read once for proposal and answer"
+    assert len(sent) <= 14, sent  # two of them around this test's transaction
     assert len(walked) <= 38, sorted(walked)
 
 

@@ -120,7 +120,7 @@ def _submit(request: HttpRequest, kind: str, path: str, notes: Notes, **change: 
     wanted = ChangeRequest(kind, path, if_match=request.headers.get("If-Match"), **said, **change)
     done = files.submit(caller.space, caller.actor, wanted)
     if isinstance(done, Pending):
-        return Status(202, {"status": "pending", "proposal": shown(caller, done.proposal)})
+        return Status(202, {"status": "pending", "proposal": shown(caller, done.proposal, done.found)})
     return Status(201 if kind == "write" and done.created else 200, _applied(done))
 
 

@@ -25,7 +25,7 @@ from memoryhub.api.paging import IF_NONE_MATCH, Cursor, Next, page_by_id
 from memoryhub.db import statements
 from memoryhub.domain import files, proposals
 from memoryhub.domain.accounts import Caller
-from memoryhub.domain.proposals import as_json
+from memoryhub.domain.proposals import Result, as_json
 from memoryhub.errors import Forbidden, Invalid, NotFound, TooLarge
 from memoryhub.models import Proposal, Scope
 from memoryhub.stores.disk import MAX_BYTES
@@ -123,8 +123,8 @@ def current_etag(caller: Caller, number: int) -> str:
     return etag(*found[0], caller.space.revision) if found else ""
 
 
-def shown(caller: Caller, proposal: Proposal) -> dict[str, Any]:
-    return without_hidden_diff(caller, as_json(proposal))
+def shown(caller: Caller, proposal: Proposal, found: Result | None = None) -> dict[str, Any]:
+    return without_hidden_diff(caller, as_json(proposal, found))
 
 
 def shown_list(caller: Caller, listed: list[Proposal]) -> list[dict[str, Any]]:

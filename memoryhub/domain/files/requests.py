@@ -99,6 +99,7 @@ class Applied:
 
 @dataclass(frozen=True)
 class Pending:
-    """The change waits for a decision: its proposal."""
+    """The change waits for a decision: its proposal, and the proposal's result where it is known."""
 
     proposal: Any
+    found: Any = None

@@ -295,7 +295,7 @@ def _propose(space: Space, actor: Actor, request: ChangeRequest) -> Applied | Pe
         "move": {"to": paths.clean(request.to) if request.to else ""},
     }
     try:
-        proposal = spaces.ask_event(
+        asked = spaces.ask_event(
             "propose", space, actor.agent, kind=request.kind, path=paths.clean(request.path), change=changes.get(request.kind, {}),
             content=request.content, reason=request.reason, thread_id=request.thread_id, tool_call_id=request.tool_call_id,
         )  # fmt: skip
@@ -303,7 +303,7 @@ def _propose(space: Space, actor: Actor, request: ChangeRequest) -> Applied | Pe
         if refusal.code != "no_change":
             raise
         return _already_so(space, request, refusal)
-    return Pending(proposal)
+    return Pending(asked.proposal, asked.found)
 
 
 def _already_so(space: Space, request: ChangeRequest, refusal: Invalid) -> Applied:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 
 from memoryhub.db import statements
+from memoryhub.db.prepared import prepared
 from memoryhub.detectors import Finding
 from memoryhub.domain import activity, files, prompts, quotas, spaces
 from memoryhub.domain.proposals import expiry, findings, notices
 from memoryhub.domain.proposals.kinds import FILE_EDITS, kind_of
-from memoryhub.domain.proposals.results import check_marks, published, result, result_on
+from memoryhub.domain.proposals.results import Result, check_marks, published, result, result_on
 from memoryhub.domain.proposals.state import (
     OPEN,
     already_decided,
@@ -28,7 +30,7 @@ from memoryhub.domain.proposals.state import (
     outdate_children,
 )
 from memoryhub.errors import Conflict, HubError, Invalid, NotFound
-from memoryhub.models import Actor, Agent, DialectTemplate, Proposal, Record, Space
+from memoryhub.models import Actor, Agent, DialectTemplate, PolicyRule, Proposal, Record, Space
 from memoryhub.stores.disk import MAX_BYTES, too_large
 from memoryhub.text import edits
 from memoryhub.text.lines import bytes_of
@@ -36,8 +38,22 @@ from memoryhub.text.lines import bytes_of
 State = Proposal.State
 
 
+@dataclass(frozen=True)
+class Asked:
+    """A proposal that waits, and its result where asking for it told: not of one that waited before, or builds on another."""
+
+    proposal: Proposal
+    found: Result | None = None
+
+
+def propose(space: Space, asker: Agent | Actor, *, kind: str, path: str, **more: Any) -> Proposal:
+    """Asks for a change of a file, for an agent or a person; the same change again while it waits is the same proposal. `more`
+    as `ask` has it."""
+    return ask(space, asker, kind=kind, path=path, **more).proposal
+
+
 @spaces.on_event("propose")
-def propose(
+def ask(
     space: Space,
     asker: Agent | Actor,
     *,
@@ -48,8 +64,8 @@ def propose(
     reason: str = "",
     thread_id: str = "",
     tool_call_id: str = "",
-) -> Proposal:
-    """Asks for a change of a file, for an agent or a person; the same change again while it waits is the same proposal."""
+) -> Asked:
+    """What `propose` does, with what it found out about the proposal."""
     agent = asker if isinstance(asker, Agent) else None
     who = Actor.of_agent(asker) if isinstance(asker, Agent) else asker
     change = (change or {}) | ({} if agent else {"person": who.id})
@@ -59,25 +75,34 @@ def propose(
     )  # fmt: skip
     proposal.same_as = same_as(proposal)
     if waiting := _pending_twin(proposal):
-        return waiting
-    before, after = _before_and_after(proposal)
-    if after == before and kind_of(proposal).edits_file:
+        return Asked(waiting)
+    made = _result_when_asked(proposal)
+    if made.after == made.before and made.kind.edits_file:
         raise Invalid(f"{path} says that already: there is nothing to propose.", code="no_change", path=path)
-    if after is not None and len(after) > MAX_BYTES:
-        raise too_large(path, len(after), MAX_BYTES)
-    texts = kind_of(proposal).files_after(proposal, after)
-    places = zip(texts, files.resolve_paths(space, texts), strict=True)
-    made = {name for name, text in texts.items() if text is not None} - ({path} if before is not None else set())
-    found = [
-        *findings.program_findings(space, proposal.agent_id, places, after),
-        *findings.other_path_findings(space, texts),
-        *(one for name in sorted(made) if name for one in findings.name_findings(space, name)),
-        *kind_of(proposal).findings(proposal, before, after),
-    ]
-    spaces.refuse_secrets(space, found, findings.detectable(after))
-    edits.check_protected(before, after)
-    proposal.reviewers = reviewers_for(space, agent, path)
-    return _insert(proposal, found, kind_of(proposal).risk(proposal, found, before, after))
+    if made.after is not None and len(made.after) > MAX_BYTES:
+        raise too_large(path, len(made.after), MAX_BYTES)
+    texts = made.kind.files_after(proposal, made.after)
+    places = dict(zip(texts, files.resolve_paths(space, texts, agent=agent), strict=True))
+    found = list(_findings_when_asked(made, texts, places))
+    spaces.refuse_secrets(space, found, findings.detectable(made.after))
+    edits.check_protected(made.before, made.after)
+    proposal.reviewers = reviewers_for(space, places[path].rule)
+    stored = _insert(proposal, found, made.kind.risk(proposal, found, made.before, made.after))
+    return Asked(stored, made if stored is proposal and made.waits_for is None else None)
+
+
+def _findings_when_asked(
+    made: Result, texts: dict[str, bytes | None], places: dict[str, files.Place]
+) -> Iterator[Finding]:
+    """What to look at in a change of files: where it writes, the names that it gives, and the words that it adds."""
+    proposal, space = made.proposal, made.proposal.space
+    yield from findings.program_findings(space, proposal.agent_id, places.items(), made.after)
+    yield from findings.other_path_findings(space, places)
+    known = {proposal.path} if made.before is not None else set()
+    for name in sorted({name for name, text in texts.items() if text is not None} - known):
+        if name:
+            yield from findings.name_findings(space, name)
+    yield from made.kind.findings(proposal, made.before, made.after)
 
 
 def propose_promotion(
@@ -172,8 +197,7 @@ def withdraw(space: Space, agent: Agent, number: int) -> Proposal:
         raise NotFound(f"There is no proposal {number} of yours.")
     if proposal.state not in OPEN:
         raise already_decided(proposal)
-    actor = Actor.of_agent(agent)
-    close(proposal, State.WITHDRAWN, actor, "proposals.withdraw", "took back")
+    close(proposal, State.WITHDRAWN, Actor.of_agent(agent), "proposals.withdraw", "took back")
     outdate_children(space, [number], State.WITHDRAWN)
     notices.add(proposal, "proposal.withdrawn")
     return proposal
@@ -188,25 +212,31 @@ def same_as(proposal: Proposal, *, but: str = "") -> str:
     return digest.hexdigest()
 
 
+PENDING_TWIN = prepared(
+    lambda space, same: (
+        Proposal.objects.within(space).select_related("space", "agent").filter(state="pending", same_as=same)
+    )
+)
+
+
 def _pending_twin(proposal: Proposal) -> Proposal | None:
     """An equal request of this agent that waits already; one past its date expires here."""
-    rows = Proposal.objects.within(proposal.space_id).filter(state=State.PENDING, same_as=proposal.same_as)
-    found = rows.select_related("space", "agent").first()
+    found: Proposal | None = PENDING_TWIN.first(proposal.space_id, proposal.same_as)
     if found is None or not is_late(found) or not expiry.expire_one(proposal.space, found.number):
         return found
     return None
 
 
-def _before_and_after(proposal: Proposal) -> tuple[bytes | None, bytes | None]:
-    """The text before and after: on the published one, else on what the agent's newest pending proposal makes of it, on which
-    this one is stacked then."""
+def _result_when_asked(proposal: Proposal) -> Result:
+    """What it makes of the published text, else of what the agent's newest pending proposal makes of that, on which it is stacked
+    then."""
     kind, now = kind_of(proposal), published(proposal)
     before = now.content if now else None
     proposal.base_revision, proposal.base_sha256 = (now.revision, now.sha256) if now else (None, "")
     try:
         after = kind.make(proposal, before)
         check_marks(proposal, now, before, after)
-        return before, after
+        return Result(proposal, before, after, proposal.base_revision)
     except HubError as refusal:
         newest = newest_pending(proposal) if kind.can_stack else None
         if newest is None or refusal.code not in ("string_not_found", "file_not_found"):
@@ -221,7 +251,7 @@ def _before_and_after(proposal: Proposal) -> tuple[bytes | None, bytes | None]:
         except HubError as there:
             new_file = refusal.code == "file_not_found"  # then the pending text is all there is
             raise (there if new_file or there.code == "string_not_unique" else refusal) from None
-        return below.after, after
+        return Result(proposal, below.after, after, proposal.base_revision, waits_for=newest.number)
 
 
 MAX_STACKED = 50
@@ -273,14 +303,9 @@ def newest_pending(proposal: Proposal) -> Proposal | None:
     return mine.select_related("space").order_by("-number").first()
 
 
-def reviewers_for(space: Space, agent: Agent | None, path: str) -> int:
+def reviewers_for(space: Space, rule: PolicyRule | None) -> int:
     """How many people have to say yes: what the space chose, or more where an exception for the path asks for it."""
-    asked = spaces.get_setting(space, "reviewers")
-    try:
-        _, rule = files.policy_for(space, path, agent)
-    except HubError:
-        return asked
-    return max(asked, rule.reviewers if rule else 1)
+    return max(spaces.get_setting(space, "reviewers"), rule.reviewers if rule else 1)
 
 
 def size_of(proposal: Proposal) -> int:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from memoryhub import detectors
+from memoryhub.db.prepared import prepared
 from memoryhub.detectors import Finding, KnownText, packed
 from memoryhub.detectors.normalise import normalise
 from memoryhub.domain import files, spaces
@@ -234,6 +235,13 @@ def _line_starts(lines: list[str]) -> list[int]:
     return list(accumulate(map(len, lines), initial=0))
 
 
+NEWEST_ENTRIES = prepared(
+    lambda space: LongtermEntry.objects.within(space).filter(state="active").order_by("-id")
+    .values_list("number", "content")[:KNOWN_TEXTS_LIMIT]
+)  # fmt: skip
+SOURCE_PATHS = prepared(lambda space: Source.objects.within(space).filter(is_on=True).values_list("path", flat=True))
+
+
 def known_texts(space: Space, path: str, before: bytes | None) -> list[KnownText]:
     """What memory says already: the file itself, the sources of prompts, and long-term memory."""
     paths = _source_paths(space) - {path}
@@ -247,8 +255,7 @@ def known_texts(space: Space, path: str, before: bytes | None) -> list[KnownText
         for row in texts
         if (row.file_id, row.number) in newest
     ]
-    entries = LongtermEntry.objects.within(space).filter(state="active").order_by("-id")[:KNOWN_TEXTS_LIMIT]
-    known += [KnownText(f"long-term memory L-{entry.number}", entry.content) for entry in entries]
+    known += [KnownText(f"long-term memory L-{number}", content) for number, content in NEWEST_ENTRIES(space.pk)]
     return [KnownText(path, text_of(before)), *known] if before and path else known
 
 
@@ -288,11 +295,11 @@ def checked_places(proposal: Proposal, paths: Collection[str], after: bytes | No
     return places
 
 
-def other_path_findings(space: Space, paths: Iterable[str]) -> list[Finding]:
+def other_path_findings(space: Space, places: Mapping[str, files.Place]) -> list[Finding]:
     """That a file on disk is read under other paths too: the review page shows the effect on prompts of this path alone."""
     found = []
-    for path in paths:
-        if others := files.other_paths(space, path):
+    for path, place in places.items():
+        if others := files.other_paths(space, place):
             says = f"Other paths: on disk {path} is the same file as {', '.join(others[:5])}, which changes with it."
             found.append(Finding("other_path", "mid", 0, 0, 1, says))
     return found
@@ -304,7 +311,7 @@ def _as_it_looks(path: str) -> str:
 
 
 def _source_paths(space: Space) -> set[str]:
-    return set(Source.objects.within(space).filter(is_on=True).values_list("path", flat=True))
+    return set(SOURCE_PATHS(space.pk))
 
 
 def risk_of(found: Iterable[Finding], before: bytes | None, after: bytes | None) -> int:

@@ -19,8 +19,8 @@ from memoryhub.domain.proposals.ask import insert_numbered, reviewers_for
 from memoryhub.domain.proposals.kinds import kind_of
 from memoryhub.domain.proposals.outdate import outdate
 from memoryhub.domain.proposals.state import clean, deadline
-from memoryhub.errors import Conflict
-from memoryhub.models import DISK, Actor, Agent, Delivery, File, Proposal, Space
+from memoryhub.errors import Conflict, HubError
+from memoryhub.models import DISK, Actor, Agent, Delivery, File, PolicyRule, Proposal, Space
 from memoryhub.text import edits
 
 State = Proposal.State
@@ -86,7 +86,7 @@ def _add(proposal: Proposal, found: list[Finding]) -> None:
     space = proposal.space
     proposal.findings = [one.as_json() for one in found]
     proposal.risk = kind_of(proposal).risk(proposal, found, None, proposal.content)
-    proposal.reviewers = reviewers_for(space, None, proposal.path)
+    proposal.reviewers = reviewers_for(space, _rule_at(space, proposal.path))
     proposal.expires_at = deadline(space)
 
     def record() -> None:
@@ -270,7 +270,7 @@ def _waits_already(proposal: Proposal) -> Proposal | None:
 
 def _insert_write(proposal: Proposal) -> Proposal:
     space = proposal.space
-    proposal.reviewers, proposal.expires_at = reviewers_for(space, None, proposal.path), deadline(space)
+    proposal.reviewers, proposal.expires_at = reviewers_for(space, _rule_at(space, proposal.path)), deadline(space)
     if len(writes_waiting(space, proposal.agent_name, proposal.path)) >= MAX_WAITING:
         raise Conflict(
             f"{MAX_WAITING} changes of {proposal.path} wait for a person already; this one was not recorded. Stop changing it.",
@@ -285,6 +285,14 @@ def _insert_write(proposal: Proposal) -> Proposal:
         )  # fmt: skip
 
     return insert_numbered(proposal, record, _waits_already)
+
+
+def _rule_at(space: Space, path: str) -> PolicyRule | None:
+    """The rule of the space that counts at a path; none where nothing is mounted."""
+    try:
+        return files.policy_for(space, path)[1]
+    except HubError:
+        return None
 
 
 def asked_since(agent: Agent, moment: datetime) -> datetime | None:

@@ -21,7 +21,7 @@ from memoryhub.domain.files.mounts.resolve import (
 )
 from memoryhub.errors import Invalid
 from memoryhub.models import Agent, Mount, Policy, PolicyRule, Space
-from memoryhub.stores import FilesystemStore, paths, programs
+from memoryhub.stores import FilesystemStore, programs
 from memoryhub.stores.known_names import is_hidden_memory
 
 NO_REASONS: frozenset[str] = frozenset()
@@ -140,7 +140,7 @@ def _place_of(space: Space, mount: Mount, inside: str, mounts: list[Mount], agen
     return Place(mount, place.store, place.relative, Policy.TRUSTED if trusts else Policy.REVIEW)
 
 
-def other_paths(space: Space, path: str) -> list[str]:
-    """The other virtual paths of this space that the same file on disk has."""
-    places = shared_places(space, resolve_path(space, paths.clean(path)))
+def other_paths(space: Space, place: Place) -> list[str]:
+    """The other virtual paths of this space that the file at a place has."""
+    places = shared_places(space, place)
     return sorted(one.mount.prefix + one.relative.lstrip("/") for one in places if one.mount.space_id == space.pk)
