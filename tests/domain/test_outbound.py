@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import gzip
 import ipaddress
+import os
+import shutil
 import socket
 import threading
 from collections.abc import Iterator
 
+import certifi
 import httpx
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from memoryhub import embedders
 from memoryhub.domain import accounts, notify, quarantine, retrieval, spaces
+from memoryhub.domain.notify import http
 from memoryhub.domain.notify.addresses import check_address
 from memoryhub.domain.notify.http import MAX_ANSWER
 from memoryhub.embedders import EmbedderUnavailable
@@ -191,6 +195,19 @@ def test_an_endless_answer_is_cut_as_it_comes(talker):
     answer = notify.post_json(endless.url, content=b"{}", headers={}, seconds=10)
     assert (answer.status_code, len(answer.content)) == (200, MAX_ANSWER)
     assert endless.sent < 64 << 20
+
+
+def test_certificates_are_read_once_until_their_file_changes(talker, monkeypatch, tmp_path):
+    certificates = shutil.copy(certifi.where(), tmp_path / "certificates.pem")
+    monkeypatch.setattr(certifi, "where", lambda: str(certificates))
+    plain = talker("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", b"{}")
+    read = []
+    for _ in range(3):
+        assert notify.post_json(plain.url, content=b"{}", headers={}, seconds=10).content == b"{}"
+        read.append(http.tls_context())
+    os.utime(certificates, (1, 1))
+    assert read[0] is read[1] is read[2] is not http.tls_context()
+    assert len(read[0].get_ca_certs()) > 50
 
 
 def test_a_compressed_answer_is_not_decompressed(talker):
