@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-MAX_UNPACKED = 4 << 20  # bytes of one file
+MAX_UNPACKED = 1 << 20  # bytes of one file: what a text may have that is sent as it is; looking through costs as much
 MAX_MEMBERS = 200  # files of a zip
 PIECE = 64 * 1024
 DEPTH = 2  # a gzip of a zip

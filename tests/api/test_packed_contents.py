@@ -109,6 +109,13 @@ def test_what_cannot_be_looked_into_waits_for_a_person(space, forge, content):
     assert logged.status_code in (201, 413) and (logged.status_code == 413 or logged.json()["state"] == "held")
 
 
+def test_ten_kilobytes_cost_no_more_than_the_longest_text(space, forge):
+    content = gzip.compress("p\u200ba\u200bs\u200bs ".encode() * 320_000)
+    began = time.thread_time()
+    assert put(forge, content).status_code == 202
+    assert time.thread_time() - began < 3
+
+
 @pytest.mark.parametrize(
     "content", [bytes(range(256)), b"\x89PNG\r\n\x1a\n" + bytes(500), b"\x78\x9cno stream", b"\x1f\x8bno", b"x\x9c"]
 )
