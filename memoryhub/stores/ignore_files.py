@@ -6,8 +6,8 @@ folder comes back. Only files at or below the root are read.
 
 from __future__ import annotations
 
-import contextlib
 import os
+import re
 import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
@@ -16,12 +16,14 @@ from threading import Lock
 from pathspec import GitIgnoreSpec
 
 from memoryhub.stores.known_names import is_project
-from memoryhub.stores.selection import LeftOut, compiled, is_pattern, steps
+from memoryhub.stores.selection import MAX_PATTERN, LeftOut, compiled, is_pattern, steps
 from memoryhub.text import engine
 
 NAME = ".gitignore"
 MARKERS = {"pyvenv.cfg": ("Dependencies", "dependencies"), "CACHEDIR.TAG": ("Cache", "cache")}
 MAX_BYTES, MAX_LINES = 256 * 1024, 5000 if engine.IS_LINEAR else 1000  # hyperscan takes 2 ms to compile one
+AT_ONCE = 250  # patterns that are compiled together; all of a long file are more than RE2 takes
+TOO_LONG = f"more than {MAX_LINES:,} lines or {MAX_BYTES // 1024} kB"
 RECHECK_SECONDS = 1.0
 MAX_FOLDERS = 4096
 
@@ -32,7 +34,8 @@ Mark = tuple[int, int, int] | None
 class Folder:
     """What one folder says about what lies below it."""
 
-    spec: GitIgnoreSpec | None
+    specs: list[tuple[int, GitIgnoreSpec]]
+    """Patterns that were compiled together, and the place of the first of them; the last ones first."""
     lines: list[str]
     mark: Mark
     marker: str  # the name of the file that makes the folder a cache or an environment
@@ -73,16 +76,16 @@ class IgnoreFiles:
         chain = [folder]
         while chain[-1]:
             chain.append(chain[-1].rpartition("/")[0])
-        return [(path, known) for path in chain if (known := self._folder(path)).spec is not None]
+        return [(path, known) for path in chain if (known := self._folder(path)).specs]
 
     def why_matched(self, above: list[tuple[str, Folder]], at: str, *, is_folder: bool) -> LeftOut | None:
         """Why the patterns of these folders leave a path out."""
         for folder, known in above:
-            assert known.spec is not None
-            inside = at[len(folder) + 1 :] if folder else at
-            found = known.spec.check_file(inside + ("/" if is_folder else ""))
-            if found.include is not None:
-                return self._ignored(folder, known.lines[found.index or 0], at) if found.include else None
+            inside = (at[len(folder) + 1 :] if folder else at) + ("/" if is_folder else "")
+            for first, spec in known.specs:
+                found = spec.check_file(inside)
+                if found.include is not None:
+                    return self._ignored(folder, known.lines[first + (found.index or 0)], at) if found.include else None
         return None
 
     def _ignored(self, folder: str, line: str, at: str) -> LeftOut:
@@ -96,8 +99,8 @@ class IgnoreFiles:
             return known
         mark = self._mark(folder)
         if known is None or known.mark != mark:
-            lines = self._read(folder) if mark else []
-            known = Folder(self._compiled(lines), lines, mark, "")
+            rules = self._read(folder) if mark else []
+            known = Folder(_compiled([one for _, one in rules]), [line for line, _ in rules], mark, "")
         known.marker = self._marker(folder) if folder else ""
         self._look_for_project(folder, known)
         known.checked = now
@@ -107,13 +110,6 @@ class IgnoreFiles:
             while len(self._folders) > MAX_FOLDERS:
                 self._folders.popitem(last=False)
         return known
-
-    @staticmethod
-    def _compiled(lines: list[str]) -> GitIgnoreSpec | None:
-        """The patterns as one; None where they are more than the engine takes."""
-        with contextlib.suppress(Exception):  # each engine has its own error
-            return compiled(lines) if lines else None
-        return None
 
     def is_project(self, folder: str) -> bool:
         """Whether a folder below the root is a project of its own: it has a `.git`, a `package.json` or the like."""
@@ -142,17 +138,51 @@ class IgnoreFiles:
     def _marker(self, folder: str) -> str:
         return next((name for name in MARKERS if os.path.lexists(self._path(folder, name))), "")
 
-    def _read(self, folder: str) -> list[str]:
-        """The patterns of the file, as far as its limits go; none where it is a link, a pipe or cannot be read."""
+    def _read(self, folder: str) -> list[tuple[str, str]]:
+        """The lines of the file, each with its pattern; none where it is a link, a pipe or cannot be read."""
         try:
             file = os.open(self._path(folder, NAME), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
             return []
         try:
-            content = os.read(file, MAX_BYTES)
+            content = os.read(file, MAX_BYTES + 1)
         except OSError:
             return []
         finally:
             os.close(file)
-        lines = content.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()[:MAX_LINES]
-        return [line for line in lines if is_pattern(line)]
+        lines = content.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
+        found = [(line, pattern) for line in lines[:MAX_LINES] if (pattern := _pattern(line))]
+        # Nobody knows what the rest would leave out.
+        return [*found, (TOO_LONG, "*")] if len(content) > MAX_BYTES or len(lines) > MAX_LINES else found
+
+
+_CLASS = re.compile(r"\[(?:[^\[\]]|\[:[a-z]+:\])++\]")  # `[a-z]`, `[[:digit:]_]`
+_SIZES = (MAX_PATTERN - 1, 100, 15)
+
+
+def _pattern(line: str) -> str:
+    """What a line leaves out, or takes in again. In place of a pattern that no engine takes a broader one: what people left out
+    must not be shown. Nothing for comments, and for what takes in again and cannot be read."""
+    if is_pattern(line):
+        return line
+    if not line.strip() or line.startswith(("#", "!")) or "\0" in line:
+        return ""
+    bare = _CLASS.sub(lambda found: "?" if ":]" in found[0] else found[0], line)
+    shorter = (bare[:size].rstrip("\\") + "*" for size in _SIZES if len(bare) > size)
+    return next(filter(is_pattern, [bare, *shorter]), "")
+
+
+def _compiled(patterns: list[str]) -> list[tuple[int, GitIgnoreSpec]]:
+    """The patterns in pieces that the engine takes, the last ones first, since the last one that matches decides."""
+    starts = range(0, len(patterns), AT_ONCE)
+    return [piece for at in reversed(starts) for piece in _pieces(patterns[at : at + AT_ONCE], at)]
+
+
+def _pieces(patterns: list[str], first: int) -> list[tuple[int, GitIgnoreSpec]]:
+    try:
+        return [(first, compiled(patterns))]
+    except Exception:  # each engine has its own error
+        if len(patterns) == 1:
+            raise
+        half = len(patterns) // 2
+        return [*_pieces(patterns[half:], first + half), *_pieces(patterns[:half], first)]

@@ -10,8 +10,17 @@ import time
 import pytest
 
 from memoryhub.errors import Invalid
-from memoryhub.stores.ignore_files import IgnoreFiles
-from memoryhub.stores.selection import ALL, DOCUMENTS, MAX_FILES, Selection, checked_patterns, is_pattern, selection
+from memoryhub.stores.ignore_files import MAX_BYTES, MAX_LINES, TOO_LONG, IgnoreFiles
+from memoryhub.stores.selection import (
+    ALL,
+    DOCUMENTS,
+    MAX_FILES,
+    Selection,
+    checked_patterns,
+    compiled,
+    is_pattern,
+    selection,
+)
 from memoryhub.stores.survey import Intake, kind_of, survey
 
 
@@ -161,10 +170,31 @@ def test_hostile_gitignore_files_take_no_time(tmp_path):
     assert time.perf_counter() - start < 2
 
 
-def test_a_gitignore_file_that_the_engine_cannot_take_leaves_nothing_out(tmp_path):
-    (tmp_path / ".gitignore").write_text("".join(f"{'*a' * 100}{number}\n" for number in range(600)) + "[[:alpha:]]x\n")
-    assert IgnoreFiles(str(tmp_path)).why_out("plain.md") is None
+def test_a_gitignore_file_that_the_engine_cannot_take_whole_leaves_out_all_that_it_names(tmp_path):
+    lines = ["first.md", "again.md", *(f"{'*a' * 200}{number}" for number in range(60)), "!again.md", "last.md"]
+    (tmp_path / ".gitignore").write_text("\n".join(lines))
+    with pytest.raises(Exception, match=r"(?i)memory|set|compil"):
+        compiled(lines)
+    ignored = IgnoreFiles(str(tmp_path))
+    assert [ignored.why_out(name) is not None for name in ("first.md", "again.md", "last.md", "plain.md")] == [
+        True, False, True, False,
+    ]  # fmt: skip
+    assert ignored.why_out("a" * 201 + "59").why == ".gitignore: " + "*a" * 200 + "59"
+
+
+def test_a_pattern_that_the_engine_cannot_take_leaves_out_what_it_may_match(tmp_path):
     assert not is_pattern("[[:alpha:]]x") and not is_pattern("a\0b")
+    (tmp_path / ".gitignore").write_text(f"[[:alpha:]]x\n![[:alpha:]]x\n{'long' * 200}/b\n[z-a]\na\0b\n")
+    ignored = IgnoreFiles(str(tmp_path))
+    assert ignored.why_out("yx").why == ".gitignore: [[:alpha:]]x"
+    assert ignored.why_out(f"{'long' * 200}/b")
+    assert not any(map(ignored.why_out, ("yyx", "z", "a", "b", "longer.md")))
+
+
+@pytest.mark.parametrize("text", ["x\n" * (MAX_LINES + 1), f"#{'x' * MAX_BYTES}\nsecret.md"])
+def test_a_gitignore_file_that_is_too_long_leaves_everything_out_and_says_so(tmp_path, text):
+    (tmp_path / ".gitignore").write_text(text)
+    assert IgnoreFiles(str(tmp_path)).why_out("secret.md").why == f".gitignore: {TOO_LONG}"
 
 
 @pytest.mark.parametrize("kind", ["link", "pipe", "folder", "binary"])
