@@ -23,7 +23,7 @@ NAME = ".gitignore"
 MARKERS = {"pyvenv.cfg": ("Dependencies", "dependencies"), "CACHEDIR.TAG": ("Cache", "cache")}
 MAX_BYTES, MAX_LINES = 256 * 1024, 5000 if engine.IS_LINEAR else 1000  # hyperscan takes 2 ms to compile one
 AT_ONCE = 250  # patterns that are compiled together; all of a long file are more than RE2 takes
-TOO_LONG = f"more than {MAX_LINES:,} lines or {MAX_BYTES // 1024} kB"
+TOO_LONG = f"more than {MAX_LINES:,} lines or {MAX_BYTES // 1024:,} kB"
 RECHECK_SECONDS = 1.0
 MAX_FOLDERS = 4096
 

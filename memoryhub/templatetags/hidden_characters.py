@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from html import unescape
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
 from django import template
@@ -67,20 +68,42 @@ def _labels(run: str, language: str) -> str:
     return f'<span class="inv many" title="{escape(says)}">{" ".join(labels)}</span>'
 
 
+MANY_RUNS = 500
+"""Places with unseen characters that are labelled in one piece of a text: where they stand between all its letters, one label
+says how many there are in the rest."""
+
+
 def escape_with_labels(text: str) -> str:
     """The escaped text, with a label for each unseen character."""
-    if text.isascii() and text.isprintable():
-        return escape(text)
+    return escape(text) if text.isascii() and text.isprintable() else _with_labels(text, UNSEEN_RUN, escape)
+
+
+def _with_labels(text: str, runs: re.Pattern[str], shown: Callable[[str], str]) -> str:
+    """What is shown of a text, with labels in place of the runs of unseen characters."""
     kept = {match.start() for match in EMOJI_JOINER.finditer(text)} if "\u200d" in text else set()
+    found = (match for match in runs.finditer(text) if match.start() not in kept)
     out, at, language = [], 0, get_language() or ""
-    for match in UNSEEN_RUN.finditer(text):
-        if match.start() in kept:
-            continue
-        if match.start() > at:
-            out.append(escape(text[at : match.start()]))
-        out.append(_labels(match.group(), language))
+    for match in islice(found, MANY_RUNS):
+        out += [shown(text[at : match.start()]), _labels(match.group(), language)]
         at = match.end()
-    return "".join([*out, escape(text[at:])])
+    return "".join([*out, *_rest(text, at, list(found), shown)])
+
+
+def _rest(text: str, at: int, runs: list[re.Match[str]], shown: Callable[[str], str]) -> Iterator[str]:
+    """What follows the labelled part of a text: one label for all these runs, and the text without them."""
+    if runs:
+        yield _label_of_rest(Counter("".join(match.group() for match in runs)))
+    for match in runs:
+        yield shown(text[at : match.start()])
+        at = match.end()
+    yield shown(text[at:])
+
+
+def _label_of_rest(counts: Counter[str]) -> str:
+    count = counts.total()
+    says = ngettext("%(n)s hidden character in what follows", "%(n)s hidden characters in what follows", count)
+    labels = " ".join(f"{_short_label(char)} ×{times:,}" for char, times in counts.most_common())
+    return f'<span class="inv many">{escape(says % {"n": f"{count:,}"})}: {labels}</span>'
 
 
 CHARACTER_REFERENCE = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,31});")
@@ -156,11 +179,7 @@ def escape_angles(text: str) -> str:
 
 
 def _draw_in_text(text: str) -> str:
-    joiners = {match.start() for match in EMOJI_JOINER.finditer(text)} if "\u200d" in text else set()
-    language = get_language() or ""
-    return UNSEEN_IN_PAGE.sub(
-        lambda match: match.group() if match.start() in joiners else _labels(match.group(), language), text
-    )
+    return _with_labels(text, UNSEEN_IN_PAGE, str)
 
 
 def line_html(text: str) -> str:

@@ -39,6 +39,17 @@ def test_what_is_hidden_is_drawn(text, expected):
     assert drawn(text) == expected
 
 
+def test_what_is_hidden_between_all_letters_is_told_without_a_label_for_each():
+    text = "y\u200b" * 300_000 + "<b>\u202e👩\u200d💻"
+    for html in (drawn(text), label_hidden_in_page(text.replace("<b>", "&lt;b&gt;"))):
+        assert len(html) < len(text)
+        assert html.count('<span class="inv"') == 500
+        rest = '<span class="inv many">299,501 hidden characters in what follows: U+200B ×299,500 U+202E ×1</span>y'
+        assert rest in html
+        assert html.endswith("y&lt;b&gt;👩\u200d💻")
+        assert html.replace("many", "").count("y") == 300_000
+
+
 def test_the_quick_look_at_a_page_misses_no_character_that_is_drawn():
     characters = map(chr, (*range(0x10000), *range(0x1D100, 0x1D200), *range(0xE0000, 0xE0200)))
     assert [one for one in characters if BARE.match(one) and not MAYBE_UNSEEN.match(one)] == []
