@@ -82,6 +82,7 @@ def test_sentences_of_two_halves_are_found():
         for said in (
             "a link to ../a.md; links are not followed",
             "“/m/a.md” is or leads through a link; the hub does not follow links.",
+            "web/CLAUDE.md exists, so AGENTS.md is not read",
             "took the template of deepagents 0.7.32 from the client of runner",
         ):
             assert translated(said) != said

@@ -76,8 +76,8 @@ def translated_ending(ending: str) -> str:
 
 
 def translated_thing(thing: str, path: str = "") -> str:
-    """What a line is about; a path, and what an entry says, are no words of the hub."""
-    return thing if thing == path or thing.startswith(("“", "/")) else translated(thing)
+    """What a line is about. A path, what an entry says, and a word alone, which is a name, are no words of the hub."""
+    return thing if thing == path or thing.startswith(("“", "/")) or " " not in thing else translated(thing)
 
 
 def _thing_link(context: dict[str, Any], line: Any) -> str:

@@ -116,9 +116,16 @@ class Catalogue:
         return self.sentence(bare, inside) or self.counted(bare, inside) or self.listed(bare) or value
 
     def listed(self, value: str) -> str | None:
-        """Several words of the hub with commas between them: the base prompt, the persona."""
-        each = [self.exact(one) for one in value.split(", ")]
-        return self.messages.get(COMMA, COMMA).join(filter(None, each)) if len(each) > 1 and all(each) else None
+        """Several words of the hub with commas between them, or words with values: the base prompt, the persona; Reviewers: 2."""
+        each = [self.exact(one) or self.named(one) for one in value.split(", ")]
+        is_list = len(each) > 1 or ": " in value
+        return self.messages.get(COMMA, COMMA).join(filter(None, each)) if is_list and all(each) else None
+
+    def named(self, value: str) -> str | None:
+        """A value behind its name: Reviewers: 2."""
+        name, colon, rest = value.partition(": ")
+        found = self.exact(name) if colon else None
+        return f"{found}{self.messages.get(colon, colon)}{self.exact(rest) or rest}" if found else None
 
     def counted(self, value: str, inside: int) -> str | None:
         """A number with what it counts: 3 min, 3 zero-width characters."""

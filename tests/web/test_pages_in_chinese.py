@@ -74,7 +74,8 @@ def pages(client: Client, space: Space) -> list[walking.Found]:
     ("adds", "shown"),
     [
         ("; the gate held it: injection", "；入口过滤暂存了它：注入"), (": “Injection”", "：“注入”"),
-        (": “spoken by nobody”", "：“spoken by nobody”"), ("in the hub, policy review", " 在 hub 中，策略 审阅"),
+        (": “spoken by nobody”", "：“spoken by nobody”"), ("in the hub, policy review", " 在 hub 中，策略：审阅"),
+        (": Reviewers for each proposal: 2, Gate: set", "：每个提案的审阅者数：2、入口过滤：已设置"),
     ],
 )  # fmt: skip
 def test_what_follows_the_thing_of_a_line_is_chinese(adds, shown):
@@ -105,7 +106,7 @@ def test_titles_of_hits_are_chinese(layer, title, author, shown):
     [
         ("scout: the base prompt, the persona", ": the base prompt, the persona", "scout：基础<mark>提示</mark>词、人设"),
         ("/memories/a.md in proposal 4", " in proposal 4", "/memories/a.md （提案 4）"),
-        ("181 files below /memories/", "", "/memories/ 下的 181 个文件"),
+        ("181 files below /memories/", "", "/memories/ 下的 181 个文件"), ("reviewer as owner", " as owner", "reviewer 为所有者"),
     ],
 )  # fmt: skip
 def test_lines_of_activity_that_are_found_are_chinese(text, adds, shown):

@@ -41,6 +41,16 @@ SETTINGS: dict[str, tuple[Any, ...]] = {
 }
 
 
+# As lines of activity call them, which are the labels of the page.
+NAMES = {
+    "proposal_days": "Proposals expire after (days)", "warn_days": "Warn before they expire (days)",
+    "working_limit": "Newest entries kept", "working_hours": "Entries expire after (hours)",
+    "logs_reach_others": "What agents log reaches other agents", "delivery_days": "Delivered prompts are kept (days)",
+    "reviewers": "Reviewers for each proposal", "who_decides": "Who decides", "second_factor": "Second factor",
+    "agent_calls_a_minute": "Logs and changes of one agent a minute", "agent_megabytes": "Stored by one agent (MB)",
+    "space_megabytes": "Stored in this space (MB)", "ingress": "Gate", "judge": "A model as judge", "embedder": "Embedder",
+    "digest": "Daily mail", "retrieval": "Retrieval", "chunks": "Chunks",
+}  # fmt: skip
 CHOICES = {"logs_reach_others": ("gate", "person"), "second_factor": ("off", "required")}
 
 
@@ -78,10 +88,8 @@ def change_settings(space: Space, actor: Actor, values: dict[str, Any]) -> Space
         events.send_event("logs_reach_others", space)
     marks.mark_setup(space)
     changed = [key for key in values if before.get(key, SETTINGS[key][0]) != space.settings[key]]
-    names_and_values = ", ".join(f"{key.replace('_', ' ')}: {shown_value(space.settings[key])}" for key in changed)
-    activity.record(
-        space, actor, "spaces.change_settings", "changed", "the settings", url="settings/", adds=names_and_values
-    )
+    adds = ": " + ", ".join(f"{NAMES.get(key, key)}: {shown_value(space.settings[key])}" for key in changed)
+    activity.record(space, actor, "spaces.change_settings", "changed", "the settings", url="settings/", adds=adds)
     return space
 
 
