@@ -425,3 +425,13 @@ def test_names_become_other_names(space, forge, rk, rules):
     assert path.startswith("/memories/erased-") and files.read(space, path).content == b"x\n"
     assert path in [one["path"] for one in prompts.assemble(space, forge).sources]
     assert Delivery.objects.get().thread_id.startswith("thread-of-erased-")
+
+
+def test_an_agent_with_the_words_in_its_name_gets_another_address(space):
+    agent = prompts.create_agent(space, HUB, "Désirée Elm's helper")
+    secret = accounts.create_token(space, HUB, agent=agent)[1]
+    files.add_mount(space, HUB, "/memories/", store="database")
+    files.write(space, HUB, "/memories/a.md", b"See the page of desiree-elms-helper.\n")
+    erasure.erase_now(space, HUB, Target("text", "Désirée Elm"))
+    assert (anywhere("Désirée"), anywhere("desiree")) == ({}, {})
+    assert accounts.authenticate(secret, None).agent.slug.startswith("erased-")

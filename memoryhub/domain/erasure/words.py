@@ -8,9 +8,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from django.db.models import Q, QuerySet
+from django.utils.text import slugify
 
 from memoryhub.domain import files, longterm, prompts
-from memoryhub.domain.erasure.targets import Target
+from memoryhub.domain.erasure.targets import MIN_TEXT, Target
 from memoryhub.errors import NotFound
 from memoryhub.models import (
     Agent,
@@ -88,7 +89,7 @@ def words_of(target: Target, space_id: int) -> Words:
     """What this target wrote in a space (0: in all)."""
     words = Words()
     if target.kind == Erasure.TEXT:
-        words.exact.add(target.what)
+        words.exact |= {target.what, *_slugs_of(target.what, space_id)}
     elif target.kind == Erasure.SESSION:
         _of_session(target.what, space_id, words)
     elif target.kind == Erasure.REVISION:
@@ -98,6 +99,13 @@ def words_of(target: Target, space_id: int) -> Words:
     else:
         _of_person(target.what, space_id, words)
     return words
+
+
+def _slugs_of(text: str, space_id: int) -> list[str]:
+    """The slugs of agents that have the text in their name: the hub made them of it, in small letters without accents."""
+    part, named = slugify(text), scoped(Agent.objects.filter(name__contains=text), space_id)
+    slugs = named.values_list("slug", flat=True) if part else ()
+    return [slug for slug in slugs if part in slug and len(slug) >= MIN_TEXT]
 
 
 def scoped(rows: QuerySet[Any], space_id: int) -> QuerySet[Any]:
