@@ -40,7 +40,7 @@ def search_on(connection: Any, **kwargs: Any) -> None:
         return
     with connection.cursor() as cursor:
         cursor.execute(
-            "SET hnsw.iterative_scan = 'relaxed_order'; SET hnsw.ef_search = 60; SET random_page_cost = 1.1; "
+            "SET hnsw.iterative_scan = 'relaxed_order'; SET hnsw.ef_search = 30; SET random_page_cost = 1.1; "
             "SET citus.multi_shard_modify_mode = 'sequential'; SELECT set_config('plan_cache_mode', "
             "CASE WHEN to_regclass('pg_dist_partition') IS NULL THEN 'force_generic_plan' ELSE 'auto' END, false)"
         )

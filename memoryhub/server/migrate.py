@@ -89,7 +89,7 @@ def finish_older() -> None:
     _older.finish()
 
 
-ROLE_DEFAULTS = {"hnsw.iterative_scan": "relaxed_order", "hnsw.ef_search": "60", "random_page_cost": "1.1"}
+ROLE_DEFAULTS = {"hnsw.iterative_scan": "relaxed_order", "hnsw.ef_search": "30", "random_page_cost": "1.1"}
 MIN_VECTOR = (0, 8)
 
 

@@ -197,26 +197,26 @@ def embedder(space):
     vector_index._let_some_in(space, one)
     yield one
     with connection.cursor() as cursor:
-        cursor.execute(f'DROP INDEX IF EXISTS "{vector_index.index_name(one.embedded_by)}"')
+        cursor.execute(f'DROP INDEX IF EXISTS "{vector_index.index_names(one.embedded_by)[0]}"')
     vector_index.forget_vector_index()
 
 
 def test_of_two_lanes_one_makes_the_index_of_vectors(embedder):
     raised, said = made_at_once(*[lambda: vector_index.make_vector_index(embedder)] * 2)
-    named = vector_index.index_name(embedder.embedded_by)
+    named = vector_index.index_names(embedder.embedded_by)[0]
     assert raised == []
     assert [one for one in said if one.startswith("CREATE")] == [f'CREATE INDEX CONCURRENTLY "{named}"']
     assert vector_index.has_vector_index(embedder)
 
 
 def test_of_two_lanes_one_makes_the_index_anew_that_a_process_left_half_made(embedder):
-    named = vector_index.index_name(embedder.embedded_by)
+    named = vector_index.index_names(embedder.embedded_by)[0]
     with held_up("ROW EXCLUSIVE"), connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = 200")
         with pytest.raises(OperationalError):
             cursor.execute(f'CREATE INDEX CONCURRENTLY "{named}" ON memoryhub_embedding (space_id)')
     connection.close()
-    assert statements.rows(vector_index.STATE, [named]) == [(False, False)]
+    assert statements.rows(vector_index.STATE, [[named]]) == [(named, False, False)]
     raised, said = made_at_once(*[lambda: vector_index.make_vector_index(embedder)] * 2)
     assert raised == [] and vector_index.has_vector_index(embedder)
     assert sum(one.startswith("CREATE") for one in said) == 1

@@ -260,7 +260,7 @@ def test_an_embedder_that_is_configured_no_more_keeps_its_vectors(space, facts, 
 def test_an_index_goes_with_the_last_vectors_of_its_embedder(space, facts):
     def stands():
         with connection.cursor() as cursor:
-            cursor.execute("SELECT 1 FROM pg_class WHERE relname = %s", [vector_index.index_name(HASHING)])
+            cursor.execute("SELECT 1 FROM pg_class WHERE relname = %s", [vector_index.index_names(HASHING)[0]])
             return cursor.fetchone() is not None
 
     other = spaces.create(HUB, "elsewhere")

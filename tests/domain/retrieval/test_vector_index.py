@@ -94,6 +94,21 @@ def test_the_few_that_one_agent_has_among_many_are_all_found(space, forge, monke
     assert nearest(space, monkeypatch, query, agent=forge, scope="agent") == farthest[::-1]
 
 
+def test_the_index_of_an_older_version_serves_until_this_one_stands(space, monkeypatch):
+    _, noise = fill_with_noise(space, 600)
+    vector_index.let_in_all()
+    embedder = retrieval.serving_embedder(space)
+    named, older = vector_index.index_names(embedder.embedded_by)
+    with connection.cursor() as cursor:
+        cursor.execute(f'ALTER INDEX "{named}" RENAME TO "{older}"')
+    vector_index.forget_vector_index()
+    assert vector_index.has_vector_index(embedder)
+    before = nearest(space, monkeypatch, noise[0])
+    vector_index.make_vector_index(embedder)
+    assert statements.rows(vector_index.STATE, [[named, older]]) == [(named, True, False)]
+    assert vector_index.has_vector_index(embedder) and nearest(space, monkeypatch, noise[0]) == before
+
+
 def test_no_other_space_is_found_by_the_same_index(space, monkeypatch):
     other = spaces.create(HUB, "other")
     chunks, noise = fill_with_noise(space, 600)
