@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from memoryhub.domain import activity
 from memoryhub.models import ActivityLine
 from memoryhub.web.access import space_page
-from memoryhub.web.helpers import clean_text
+from memoryhub.web.helpers import clean_text, parse_number
 
 PAGE = 100
 PICTURES = [
@@ -39,10 +39,6 @@ def parse_date(text: str) -> date | None:
         return date.fromisoformat(text)
     except ValueError:
         return None
-
-
-def parse_number(text: str) -> int | None:
-    return int(text) if text.isdecimal() and len(text) < 19 else None
 
 
 def filters_of(request: HttpRequest) -> dict[str, Any]:

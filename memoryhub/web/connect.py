@@ -11,6 +11,7 @@ from memoryhub.domain import accounts, exchange, files, prompts
 from memoryhub.models import Agent, Delivery, PromptText, Proposal, Token
 from memoryhub.web import frameworks
 from memoryhub.web.access import space_page
+from memoryhub.web.helpers import parse_number
 
 READ_METHODS = ("GET", "HEAD")
 SHOWN_CHARS = 4000  # characters of the first prompt that are shown
@@ -43,8 +44,8 @@ def show(
 @space_page("read", methods=READ_METHODS)
 def light(request: HttpRequest, agent: str) -> HttpResponse:
     one = prompts.agent_by_slug(request.space, agent)
-    made = request.GET.get("token", "")
-    token = accounts.get_token(request.space, int(made), agent=one) if made.isdecimal() and len(made) < 18 else None
+    made = parse_number(request.GET.get("token"))
+    token = None if made is None else accounts.get_token(request.space, made, agent=one)
     return render(request, "connect/_light.html", {"agent": one, **call_status(one, token)})
 
 

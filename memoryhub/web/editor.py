@@ -25,6 +25,7 @@ from memoryhub.text import markdown
 from memoryhub.text.lines import describe_ends, for_editor, text_of
 from memoryhub.web import file_views
 from memoryhub.web.access import post_only
+from memoryhub.web.helpers import parse_number
 from memoryhub.web.readers import readers_of
 
 LARGE = 100_000  # characters of a text from which on findings and prompts are fetched after the page
@@ -217,7 +218,7 @@ EDITORS: dict[str, Callable[[HttpRequest, str], Editor]] = {
 def requested_editor(request: HttpRequest) -> Editor:
     """The editor of the form that was sent; `NotFound` for a subject that there is not."""
     kind, _sign, of = request.POST.get("subject", "").partition(":")
-    if kind not in EDITORS or (kind in ("proposal", "entry") and not (of.isdecimal() and len(of) < 19)):
+    if kind not in EDITORS or (kind in ("proposal", "entry") and parse_number(of) is None):
         raise NotFound(_("There is no such text to edit."))
     return EDITORS[kind](request, of)
 

@@ -16,7 +16,7 @@ from memoryhub.errors import Conflict, HubError, Invalid, NotFound
 from memoryhub.languages import translated
 from memoryhub.models import Agent, Erasure, Job
 from memoryhub.web.access import post_only, space_page
-from memoryhub.web.helpers import clean_text
+from memoryhub.web.helpers import clean_text, parse_number
 from memoryhub.web.notices import done
 
 RECEIPTS_SHOWN = 50
@@ -73,7 +73,7 @@ def _listed(one: Erasure) -> dict[str, Any]:
 def plan(request: HttpRequest) -> HttpResponse:
     chosen = {name: request.POST.get(name, "") for name in ("kind", "what", "text", "number")}
     what = chosen["text"] if chosen["kind"] == "text" else clean_text(chosen["what"])
-    number = int(chosen["number"]) if chosen["number"].isdecimal() and len(chosen["number"]) < 10 else 0
+    number = parse_number(chosen["number"], digits=9) or 0
     everywhere = request.POST.get("everywhere") == "on"
     target = Target(chosen["kind"], what, number, on_disk=request.POST.get("on_disk") == "on")
     try:

@@ -14,6 +14,7 @@ from memoryhub.errors import NotFound
 from memoryhub.models import Mount, Revision, Space
 from memoryhub.text import markdown
 from memoryhub.web import file_views
+from memoryhub.web.helpers import parse_number
 from memoryhub.web.readers import Readers, readers_of
 from memoryhub.web.surveys import survey_of
 
@@ -49,7 +50,7 @@ def folder(space: Space, where: str, page: str, show: str = "", *, manages: bool
     if mount is None and where == "/":
         entries, total, next_page = mount_entries(mounts), len(mounts), None
     else:
-        at = max(1, int(page)) if page.isdigit() and len(page) < 6 else 1
+        at = max(1, parse_number(page, 1, digits=5))
         start = (at - 1) * files.FOLDER_PAGE_SIZE
         if chosen is None:
             entries, total = files.folder_entries(space, where, start)

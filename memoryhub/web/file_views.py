@@ -19,6 +19,7 @@ from memoryhub.models import File, Proposal, Revision, Space
 from memoryhub.stores import paths
 from memoryhub.text import diff, highlight, lines, markdown, merge
 from memoryhub.text.lines import describe_ends, for_editor, text_of
+from memoryhub.web.helpers import parse_number
 from memoryhub.web.readers import readers_of
 
 MARKDOWN = (".md", ".markdown", ".mdx", ".mdc")
@@ -51,9 +52,10 @@ def download_response(content: bytes, name: str, kind: str) -> HttpResponse:
 
 def revision_number(text: str) -> int:
     """The number of a revision in a query; `Invalid` for anything else."""
-    if not text.isdigit() or len(text) > 15:
+    number = parse_number(text, digits=9)
+    if number is None:
         raise Invalid(_("A revision is a number."), code="invalid")
-    return int(text)
+    return number
 
 
 def crumbs(path: str) -> list[Crumb]:

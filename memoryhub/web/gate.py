@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from memoryhub.domain import jobs, quarantine
 from memoryhub.web.access import post_only, space_page
+from memoryhub.web.helpers import parse_number
 from memoryhub.web.notices import done
 
 
@@ -17,7 +18,7 @@ def steps_of_form(request: HttpRequest) -> list[tuple[str, str]]:
     """Detector codes with their actions, in the order that the form gives them."""
     post = request.POST
     codes = [code for code in quarantine.DEFAULT_STEPS if f"do-{code}" in post]
-    places = {code: int(place) if (place := post.get(f"at-{code}", "")).isdecimal() else 99 for code in codes}
+    places = {code: parse_number(post.get(f"at-{code}"), 99) for code in codes}
     return [(code, post[f"do-{code}"]) for code in sorted(codes, key=lambda code: places[code])]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date, timedelta
 from typing import Any
 
@@ -22,13 +23,13 @@ def page_or_part(
     return render(request, wanted, context, status=status)
 
 
-def parse_number(text: str | None, default: int | None = None) -> int | None:
-    """A whole number from an address or form; the default for anything else."""
-    return int(text) if text and text.isdecimal() and len(text) < 19 else default
+def parse_number(text: str | None, default: int | None = None, digits: int = 18) -> int | None:
+    """A whole number from an address or form; the default for anything else. A column of 32 bits holds any of 9 digits."""
+    return int(text) if text and text.isdecimal() and len(text) <= digits else default
 
 
-def parse_numbers(texts: list[str]) -> list[int]:
-    return [value for text in texts if (value := parse_number(text)) is not None]
+def parse_numbers(texts: Iterable[str], digits: int = 18) -> list[int]:
+    return [value for text in texts if (value := parse_number(text, digits=digits)) is not None]
 
 
 def clean_text(text: str) -> str:
@@ -45,10 +46,7 @@ def neighbour_choices(post: QueryDict) -> dict[str, list[int]]:
     """The numbers of the entries that a new one replaces, and of those that it merges in."""
     chosen = {key.removeprefix("near-"): value for key, value in post.items() if key.startswith("near-")}
     verbs = {"replaces": "replace", "merges": "merge"}
-    return {
-        name: [int(key) for key, value in chosen.items() if value == verb and key.isdecimal() and len(key) < 19]
-        for name, verb in verbs.items()
-    }
+    return {name: parse_numbers(key for key, value in chosen.items() if value == verb) for name, verb in verbs.items()}
 
 
 def parse_date(text: str) -> date | None:

@@ -143,11 +143,10 @@ def redirect_to_entry(request: HttpRequest, number: int) -> HttpResponse:
 
 @post_only("promote")
 def edit(request: HttpRequest, number: int) -> HttpResponse:
-    seen = request.POST.get("revision", "")
     try:
         longterm.edit(
             request.space, request.actor, number, typed_text(request), reason=clean_text(request.POST.get("reason", "")),
-            seen_revision=int(seen) if seen.isdecimal() else None,
+            seen_revision=parse_number(request.POST.get("revision")),
         )  # fmt: skip
     except (Conflict, Invalid) as refusal:
         reason = clean_text(request.POST.get("reason", ""))

@@ -22,6 +22,7 @@ from memoryhub.errors import HubError, NotFound
 from memoryhub.forms import PromptSettingsForm
 from memoryhub.models import Agent, Proposal
 from memoryhub.web.access import post_only, space_page
+from memoryhub.web.helpers import parse_number
 from memoryhub.web.notices import done
 from memoryhub.web.prompt_timeline import timeline_of
 from memoryhub.web.prompt_view import PromptView
@@ -172,10 +173,10 @@ def prompt_context(request: HttpRequest, agent: Agent, call: prompts.LastCall | 
 def origin_of_line(
     request: HttpRequest, agent: Agent, prompt: prompts.Prompt, call: prompts.LastCall | None
 ) -> prompts.LineOrigin | None:
-    line = request.GET.get("line", "")
-    if not line.isdecimal() or len(line) > 8:
+    line = parse_number(request.GET.get("line"), digits=8)
+    if line is None:
         return None
-    return prompts.line_origin(request.space, agent, prompt, int(line), picked_values(request, call)["query"])
+    return prompts.line_origin(request.space, agent, prompt, line, picked_values(request, call)["query"])
 
 
 @space_page("read", methods=("GET", "HEAD"))
@@ -252,12 +253,12 @@ def delivered(request: HttpRequest, agent: str, sha256: str) -> HttpResponse:
 def ledger(request: HttpRequest, agent: str) -> HttpResponse:
     """Every delivery to this agent, newest first, of one thread or of all."""
     one = prompts.agent_by_slug(request.space, agent)
-    thread, before = request.GET.get("thread", "").replace("\x00", ""), request.GET.get("before", "")
+    thread, before = request.GET.get("thread", "").replace("\x00", ""), parse_number(request.GET.get("before"))
     found = prompts.deliveries_of(one).order_by("-pk")
     if thread:
         found = found.filter(thread_id=thread)
-    if before.isdecimal() and len(before) < 19:
-        found = found.filter(pk__lt=int(before))
+    if before is not None:
+        found = found.filter(pk__lt=before)
     rows = list(found[: PAGE + 1])
     context = {
         "agent": one,

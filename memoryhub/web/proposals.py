@@ -18,7 +18,7 @@ from memoryhub.models import Proposal
 from memoryhub.web import editor
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.files import prompt_address
-from memoryhub.web.helpers import neighbour_choices, parse_date
+from memoryhub.web.helpers import neighbour_choices, parse_date, parse_number, parse_numbers
 from memoryhub.web.notices import done, refused
 from memoryhub.web.proposal_view import decided_words, loading, promoted_record, timeline
 
@@ -44,14 +44,13 @@ def inbox_context(request: HttpRequest) -> dict[str, Any]:
     order = get["order"] if get["order"] in ("newest", "oldest") else "risk"
     wanted = {name: get[name] for name in ("agent", "path", "kind", "thread")} | {"words": get["q"]}
     found = proposals.filtered(request.space, view=view, **wanted)
-    number = request.GET.get("page", "1")
     by_view, is_filtered = proposals.counts(request.space), any(wanted.values())
     box = proposals.inbox(
         request.space,
         found,
         order=order,
         view=view,
-        page=int(number) if number.isdecimal() and len(number) < 7 else 1,
+        page=parse_number(request.GET.get("page"), 1, digits=6),
         total=None if is_filtered else by_view[view],
     )
     unreviewed = files.unreviewed(request.space) if view == "pending" and not is_filtered else []
@@ -163,7 +162,7 @@ def ticked_hunks(post: Any) -> list[int] | None:
 
 
 def hunk_numbers(given: QueryDict) -> list[int]:
-    return [int(one) for one in given.getlist("hunk") if one.isdecimal() and len(one) < 7]
+    return parse_numbers(given.getlist("hunk"), digits=6)
 
 
 @post_only("decide")
@@ -190,12 +189,8 @@ def set_preference(request: HttpRequest) -> HttpResponse:
     accounts.set_preference(request.user, OPENS_NEXT, "yes" if request.POST.get("on") else "no")
     if request.htmx:
         return HttpResponse(status=204)
-    back = request.POST.get("number", "")
-    return (
-        redirect_to_detail(request, int(back))
-        if back.isdecimal() and len(back) < 10
-        else redirect(inbox_url(request, request.POST))
-    )
+    back = parse_number(request.POST.get("number"), digits=9)
+    return redirect_to_detail(request, back) if back is not None else redirect(inbox_url(request, request.POST))
 
 
 def opens_next(request: HttpRequest) -> bool:
@@ -272,7 +267,7 @@ def proposal_url(request: HttpRequest, name: str, number: int) -> str:
 @space_page("decide", methods=("GET", "HEAD"))
 def bulk(request: HttpRequest) -> HttpResponse:
     """The summary of what deciding on the selected proposals would do, with the form that does it."""
-    numbers = [int(one) for one in request.GET.getlist("n") if one.isdecimal() and len(one) < 10]
+    numbers = parse_numbers(request.GET.getlist("n"), digits=9)
     verb = "reject" if request.GET.get("do") == "reject" else "approve"
     if request.htmx and not request.htmx.boosted:  # the line beside the buttons while selecting
         return render(request, "proposals/_sum.html", {"plan": proposals.plan(request.space, numbers, request.actor)})
@@ -299,9 +294,8 @@ def inbox_url(request: HttpRequest, given: QueryDict) -> str:
 @post_only("decide")
 def decide_many(request: HttpRequest) -> HttpResponse:
     """Decides on each proposal as it was shown in the summary."""
-    seen = {
-        int(key[5:]): value for key, value in request.POST.items() if key.startswith("seen-") and key[5:].isdecimal() and len(key) < 15
-    }  # fmt: skip
+    named = {key.removeprefix("seen-"): value for key, value in request.POST.items() if key.startswith("seen-")}
+    seen = {number: named[str(number)] for number in parse_numbers(named, digits=9) if str(number) in named}
     verb = "reject" if request.POST.get("do") == "reject" else "approve"
     why, words = request.POST.get("why", ""), request.POST.get("note", "").strip()
     note = ": ".join(part for part in (why, words) if part)
@@ -320,7 +314,7 @@ def decide_many(request: HttpRequest) -> HttpResponse:
 @post_only("decide")
 def undo_many(request: HttpRequest) -> HttpResponse:
     """Takes back the decisions on the proposals in the query."""
-    numbers = [int(one) for one in request.GET.getlist("n") if one.isdecimal() and len(one) < 10]
+    numbers = parse_numbers(request.GET.getlist("n"), digits=9)
     undone, left = proposals.undo_many(request.space, request.actor, numbers)
     if undone:
         done(request, decided_words("undo", undone))

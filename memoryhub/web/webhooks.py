@@ -11,6 +11,7 @@ from memoryhub.domain import notify
 from memoryhub.errors import HubError
 from memoryhub.forms import WebhookForm
 from memoryhub.web.access import post_only, space_page
+from memoryhub.web.helpers import parse_number
 from memoryhub.web.notices import done
 
 NOTICES_SHOWN = 20
@@ -73,8 +74,8 @@ def send_again(request: HttpRequest, pk: int) -> HttpResponse:
 
 @post_only("manage")
 def set_digest(request: HttpRequest) -> HttpResponse:
-    given = request.POST.get("digest", "")
-    hour = int(given) if given.isdecimal() and len(given) < 3 and int(given) < 24 else None
+    given = parse_number(request.POST.get("digest"), 24)
+    hour = given if given < 24 else None
     zone = timezone.get_current_timezone_name()
     if notify.set_mail_hour(request.space, request.actor, hour, zone, timezone.now()):
         told = _("Sent daily at %(hour)s:00, %(zone)s.") % {"hour": hour, "zone": zone}

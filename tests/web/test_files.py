@@ -81,7 +81,9 @@ def test_two_revisions_side_by_side_without_blanks_and_whole(space, client, sign
     assert "unchanged lines" not in text_of(client.get(f"{HERE}?view=diff&from=1&to=2&whole=1"))
     assert "+1 −1" in text_of(client.get(f"{HERE}?view=diff&from=1&to=2&blanks=ignore"))
     assert client.get(f"{HERE}?view=diff&from=9&to=2").status_code == 404
-    assert client.get(f"{HERE}?view=diff&from=x&to=2").status_code == 422
+    for number in ("x", "²", "9" * 5000):
+        assert client.get(HERE, {"view": "diff", "from": number, "to": 2}).status_code == 422
+        assert client.get("/s/ledger/files/memories/", {"page": number}).status_code == 200
 
 
 def save(client, content, base, path=PATH, **more):
