@@ -45,9 +45,6 @@ def fetched_words(delivery: Any) -> SafeString | str:
     """The last delivery in a few words, or that there was none."""
     if not delivery:
         return _("not connected yet")
-    fetched = _fetched(delivery, truncatechars(delivery.thread_id, 24))
-    return format_html(_("fetched {when}"), when=fetched)
-
-
-def _fetched(delivery: Any, thread: str) -> SafeString:
-    return format_html(_("{when}, {thread}") if thread else "{when}", when=ago(delivery.last_at), thread=thread)
+    thread = truncatechars(delivery.thread_id, 24)
+    when = format_html(_("{when}, {thread}") if thread else "{when}", when=ago(delivery.last_at), thread=thread)
+    return format_html(_("fetched {when}"), when=when)

@@ -13,9 +13,9 @@ from django.utils.translation import gettext
 
 from memoryhub.detectors import Finding
 from memoryhub.domain.proposals import Result
-from memoryhub.templatetags.hidden_characters import coarse_row
+from memoryhub.templatetags.hidden_characters import UNIFIED, coarse_row, diff_table
 from memoryhub.templatetags.lines_with_findings import FindingsByLine
-from memoryhub.templatetags.reviewing import row_html, table
+from memoryhub.templatetags.reviewing import row_html
 from memoryhub.text.diff import Diff, compare
 
 register = template.Library()
@@ -48,7 +48,7 @@ class BulkText:
         assert self.diff is not None
         found = FindingsByLine(self.diff.new_lines, self.findings)
         rows = [row_html(row, found, "") for row in self.diff.first_rows(MAX_BULK_ROWS)]
-        return table([coarse_row(self.diff), *rows], gettext("Change"), ("c-no", "c-no", "c-sign", ""))
+        return diff_table([coarse_row(self.diff), *rows], gettext("Change"), UNIFIED)
 
 
 @register.simple_tag

@@ -10,7 +10,6 @@ from itertools import accumulate
 from typing import Any
 
 from django import template
-from django.utils.html import escape
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -19,10 +18,9 @@ from memoryhub.detectors import Finding
 from memoryhub.domain import proposals
 from memoryhub.domain.prompts import PromptChange
 from memoryhub.domain.proposals import DraftCheck
-from memoryhub.templatetags.hidden_characters import COARSE, ROW_SIGNS
+from memoryhub.templatetags.hidden_characters import ROW_SIGNS, coarse_row, diff_table, fold_row, unchanged_lines
 from memoryhub.templatetags.lines_with_findings import FINDING_NAMES, line_with_marks
 from memoryhub.templatetags.proposals import grave_words
-from memoryhub.templatetags.reviewing import table
 from memoryhub.text.diff_rows import Fold
 
 register = template.Library()
@@ -118,18 +116,13 @@ def agents_reached(checked: DraftCheck, others: Sequence[str]) -> str:
     return _("%(reached)s of %(total)s agents") % {"reached": reached, "total": total}
 
 
-def _said_row(text: str) -> str:
-    return f'<tr class="fold"><td colspan="2">{escape(text)}</td></tr>'
-
-
 @register.simple_tag
 def draft_diff(change: PromptChange) -> SafeString:
     """What changes in one prompt, narrow: sign and line."""
-    body = [_said_row(COARSE)] if change.diff.is_coarse else []
+    body = [coarse_row(change.diff, columns=2)]
     for row in change.diff.first_rows(MAX_ROWS):
         if isinstance(row, Fold):
-            many = ngettext("%(count)s unchanged line", "%(count)s unchanged lines", row.count)
-            body.append(_said_row(many % {"count": f"{row.count:,}"}))
+            body.append(fold_row(unchanged_lines(row.count), columns=2))
             continue
         sign, word, tag = ROW_SIGNS[row.kind]
         said = f'<span class="sr">{word} </span>' if word else ""
@@ -138,4 +131,4 @@ def draft_diff(change: PromptChange) -> SafeString:
             f'<td class="code">{said}{line_with_marks(row.text, row.marks, tag)}</td></tr>'
         )
     caption = _("Change of the prompt of %(agent)s") % {"agent": change.agent.name}
-    return table(body, caption, ("c-sign", ""))
+    return diff_table(body, caption, ("c-sign", ""))

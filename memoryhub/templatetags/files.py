@@ -24,9 +24,13 @@ from memoryhub.stores.survey import Survey
 from memoryhub.templatetags.builtin import g
 from memoryhub.templatetags.hidden_characters import (
     ROW_WORDS,
+    SIDE_BY_SIDE,
+    UNIFIED,
     coarse_row,
     coloured_line_html,
     diff_row,
+    diff_table,
+    fold_row,
     line_html,
     marked_line_html,
     unchanged_lines,
@@ -180,24 +184,18 @@ def _approved(line: Any) -> str:
 MAX_DIFF_ROWS = 5_000
 
 
-@register.simple_tag
-def diff_table(change: Any, caption: str, more: str = "") -> SafeString:
+@register.simple_tag(name="diff_table")
+def unified_table(change: Any, caption: str, more: str = "") -> SafeString:
     """A unified comparison; with `more`, folded lines link to that URL."""
     rows = change.first_rows(MAX_DIFF_ROWS + 1)
-    body = "".join(
-        _fold_row(row, more) if row.kind == "fold" and more else diff_row(row) + _moved_note(row)
-        for row in rows[:MAX_DIFF_ROWS]
-    )
+    body = [coarse_row(change)]
+    for row in rows[:MAX_DIFF_ROWS]:
+        body.append(
+            fold_row(unchanged_lines(row.count), more) if row.kind == "fold" else diff_row(row) + _moved_note(row)
+        )
     if len(rows) > MAX_DIFF_ROWS:
-        cut = gettext("Only the first %(n)s rows are shown.") % {"n": f"{MAX_DIFF_ROWS:,}"}
-        body += f'<tr class="fold"><td colspan="4">{cut}</td></tr>'
-    return _table(coarse_row(change) + body, caption, '<col class="c-no"><col class="c-no"><col class="c-sign"><col>')
-
-
-def _fold_row(row: Any, more: str) -> str:
-    words = unchanged_lines(row.count)
-    said = f'<a href="{escape(more)}">{words}</a>' if more else words
-    return f'<tr class="fold"><td colspan="4">{said}</td></tr>'
+        body.append(fold_row(gettext("Only the first %(n)s rows are shown.") % {"n": f"{MAX_DIFF_ROWS:,}"}))
+    return diff_table(body, caption, UNIFIED)
 
 
 def _moved_note(row: Any) -> str:
@@ -207,26 +205,19 @@ def _moved_note(row: Any) -> str:
     word = (gettext("moved to line %(n)s") if row.kind == "del" else gettext("moved from line %(n)s")) % {
         "n": row.moved
     }
-    return f'<tr class="fold"><td colspan="4"><span class="small dim">{word}</span></td></tr>'
-
-
-def _table(body: str, caption: str, columns: str, css: str = "diff") -> SafeString:
-    return mark_safe(  # noqa: S308  every piece is escaped before
-        f'<table class="{css}"><caption class="sr">{escape(caption)}</caption>'
-        f"<colgroup>{columns}</colgroup><tbody>{body}</tbody></table>"
-    )
+    return fold_row(f'<span class="small dim">{word}</span>')
 
 
 @register.simple_tag
 def split_table(change: Any, caption: str, more: str = "") -> SafeString:
     """A diff of two revisions, side by side."""
-    rows = []
-    for pair in change.pairs:
-        if not isinstance(pair, tuple):
-            rows.append(_fold_row(pair, more))
-        else:
-            rows.append(f"<tr>{_cell(pair[0], 'old')}{_cell(pair[1], 'new')}</tr>")
-    return _table("".join(rows), caption, '<col class="c-no"><col><col class="c-no"><col>', "diff split")
+    rows = [
+        f"<tr>{_cell(pair[0], 'old')}{_cell(pair[1], 'new')}</tr>"
+        if isinstance(pair, tuple)
+        else fold_row(unchanged_lines(pair.count), more)
+        for pair in change.pairs
+    ]
+    return diff_table(rows, caption, SIDE_BY_SIDE, "diff split")
 
 
 def _cell(row: Any, side: str) -> str:

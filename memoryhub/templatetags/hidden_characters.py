@@ -1,7 +1,6 @@
 """Makes invisible characters visible: zero-width, bidi and tag characters, controls, BOM, CR, trailing blanks.
 
-`{% load hidden_characters %}` gives the filter `drawn` for a text and the tag `{% diff rows %}` for rows of `text.diff_rows`.
-All text of files and prompts becomes HTML here.
+`{% load hidden_characters %}` gives the filter `drawn` for a text. All text of files and prompts becomes HTML here, and the rows of diffs.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from html import unescape
 from itertools import groupby, islice
@@ -268,13 +267,32 @@ COARSE = gettext_lazy(
 )
 
 
-def coarse_row(change: Any) -> str:
+def coarse_row(change: Any, columns: int = 4) -> str:
     """A row that says that a diff is coarse; nothing where it is not."""
-    return f'<tr class="fold"><td colspan="4">{COARSE}</td></tr>' if change.is_coarse else ""
+    return fold_row(str(COARSE), columns=columns) if change.is_coarse else ""
 
 
 def unchanged_lines(count: int) -> str:
     return ngettext("%(n)s unchanged line", "%(n)s unchanged lines", count) % {"n": f"{count:,}"}
+
+
+def fold_row(text: str, url: str = "", columns: int = 4) -> str:
+    """A row in place of lines that are not shown, with a link to them where there is an address."""
+    said = f'<a href="{escape(url)}">{text}</a>' if url else text
+    return f'<tr class="fold"><td colspan="{columns}">{said}</td></tr>'
+
+
+def diff_table(body: Iterable[str], caption: str, columns: Sequence[str], css: str = "diff") -> SafeString:
+    """The table around the rows of a diff; `columns` are the classes of its columns."""
+    cols = "".join(f'<col class="{name}">' if name else "<col>" for name in columns)
+    return mark_safe(  # noqa: S308  every piece is escaped where it is made
+        f'<table class="{css}"><caption class="sr">{escape(caption)}</caption><colgroup>{cols}</colgroup><tbody>'
+        + "".join(body)
+        + "</tbody></table>"
+    )
+
+
+UNIFIED, SIDE_BY_SIDE = ("c-no", "c-no", "c-sign", ""), ("c-no", "", "c-no", "")
 
 
 def no_newline_label() -> str:
@@ -285,7 +303,7 @@ def no_newline_label() -> str:
 def diff_row(row: Any) -> str:
     """HTML of one row of a unified diff: numbers before and after, sign, word for screen readers, line."""
     if row.kind == "fold":
-        return f'<tr class="fold"><td colspan="4">{unchanged_lines(row.count)}</td></tr>'
+        return fold_row(unchanged_lines(row.count))
     sign, word, tag = ROW_SIGNS[row.kind]
     said = f'<span class="sr">{word} </span>' if word else ""
     end = "" if row.ends else no_newline_label()

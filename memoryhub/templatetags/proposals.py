@@ -83,11 +83,6 @@ def verb(proposal: Any) -> str:
     return translated(kind_of(proposal).does(proposal))
 
 
-def findings_in_words(code: str, count: int) -> str:
-    """2 hidden characters, 1 injection."""
-    return FINDINGS.get(code, OTHER_FINDINGS) % {"n": count}
-
-
 @register.simple_tag
 def grave_words(findings: Iterable[Any]) -> SafeString:
     """The grave findings that a reviewer confirms, by kind, each kind with its first line."""
@@ -96,7 +91,7 @@ def grave_words(findings: Iterable[Any]) -> SafeString:
     return join_html(
         format_html(
             _('the <b class="strong">{found}</b> in line {line}'),
-            found=findings_in_words(code, len(found)), line=found[0].line,
+            found=counted_findings(code, len(found)), line=found[0].line,
         )
         for code, found in kinds
     )  # fmt: skip

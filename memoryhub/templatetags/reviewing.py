@@ -6,13 +6,12 @@ Lines are built in Python, since a diff has thousands of them; the rows between 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django import template
 from django.template.loader import render_to_string
-from django.utils.html import escape
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -22,8 +21,12 @@ from memoryhub.domain.proposals import Review
 from memoryhub.templatetags.builtin import g
 from memoryhub.templatetags.hidden_characters import (
     ROW_SIGNS,
+    SIDE_BY_SIDE,
+    UNIFIED,
     coarse_row,
+    diff_table,
     drawn_html,
+    fold_row,
     no_newline_label,
     unchanged_lines,
 )
@@ -100,7 +103,7 @@ def review_diff(review: Review, more_url: str = "") -> SafeString:
         sizes = {"added": f"{review.diff.added:,}", "removed": f"{review.diff.removed:,}"}
         body.append(fold_row(words % {"most": f"{MAX_ROWS:,}", **sizes}))
     caption = gettext("Change of %(what)s") % {"what": review.proposal.thing}
-    return table(body, caption, ("c-no", "c-no", "c-sign", ""))
+    return diff_table(body, caption, UNIFIED)
 
 
 def _lines_above_hunk(rows: Sequence[Row | Fold]) -> int:
@@ -121,20 +124,6 @@ def row_html(row: Row | Fold, findings_by_line: FindingsByLine, more_url: str) -
     )
 
 
-def fold_row(text: str, url: str = "") -> str:
-    inner = f'<a href="{escape(url)}">{text}</a>' if url else text
-    return f'<tr class="fold"><td colspan="4">{inner}</td></tr>'
-
-
-def table(body: Iterable[str], caption: str, columns: Sequence[str], css: str = "diff") -> SafeString:
-    cols = "".join(f'<col class="{name}">' if name else "<col>" for name in columns)
-    return mark_safe(  # noqa: S308  every piece is escaped where it is made
-        f'<table class="{css}"><caption class="sr">{escape(caption)}</caption><colgroup>{cols}</colgroup><tbody>'
-        + "".join(body)
-        + "</tbody></table>"
-    )
-
-
 @register.simple_tag
 def split_diff(review: Review) -> SafeString:
     """The diff of a proposal, before and after side by side."""
@@ -148,7 +137,7 @@ def split_diff(review: Review) -> SafeString:
         body.append(f"<tr>{_cell(old, 'old', findings_by_line)}{_cell(new, 'new', findings_by_line)}</tr>")
         if new is not None and new.kind == "add":
             body.append(finding_rows(findings_by_line.on_line(new.new)))
-    return table(body, gettext("Side by side"), ("c-no", "", "c-no", ""), "diff split")
+    return diff_table(body, gettext("Side by side"), SIDE_BY_SIDE, "diff split")
 
 
 def _cell(row: Row | None, side: str, findings_by_line: FindingsByLine) -> str:
@@ -174,7 +163,7 @@ def conflict_diff(review: Review) -> SafeString:
         else f"<tr>{_cell(pair[0], 'old', findings_by_line)}{_cell(pair[1], 'new', findings_by_line)}</tr>"
         for pair in diff.first_pairs(MAX_ROWS)
     ]
-    return table(body, gettext("Both texts"), ("c-no", "", "c-no", ""), "diff split")
+    return diff_table(body, gettext("Both texts"), SIDE_BY_SIDE, "diff split")
 
 
 # ---- prompts
@@ -205,7 +194,7 @@ def prompt_diff(change: PromptChange, whys: Mapping[int, str] | None = None) -> 
             shown_causes.add(why)
         body.append(prompt_row(row, layers.label_of(number or 1)))
     caption = gettext("Change of the prompt of %(agent)s") % {"agent": change.agent.name}
-    return table(body, caption, ("c-src", "c-no", "c-sign", ""))
+    return diff_table(body, caption, ("c-src", "c-no", "c-sign", ""))
 
 
 def prompt_row(row: Row, layer: tuple[str, str, str]) -> str:

@@ -16,6 +16,7 @@ from memoryhub.domain.contexts import Loaded, MountReaders
 from memoryhub.languages import translated
 from memoryhub.models import File, Mount, Space
 from memoryhub.stores.survey import Survey
+from memoryhub.templatetags.hub import names
 from memoryhub.web import laptop
 from memoryhub.web.frameworks import FRAMEWORKS
 from memoryhub.web.prompt_view import PromptSection, PromptView
@@ -148,7 +149,7 @@ class FirstRun:
         says += self._imports(path, readers)
         by_name = [one.agent.title for one in loading if not one.why.startswith(IMPORTED)]
         if by_name:
-            says.append(_("Loaded by %(agents)s.") % {"agents": named(by_name)})
+            says.append(_("Loaded by %(agents)s.") % {"agents": names(by_name, MAX_NAMED)})
         if path in self._known:
             says += [
                 _("Not by %(agent)s: %(why)s.") % {"agent": one.agent.title, "why": self._words(one.why)}
@@ -165,9 +166,9 @@ class FirstRun:
     def _imports(self, path: str, readers: MountReaders) -> list[str]:
         """What one agent loads because of a file."""
         for one in readers.loaded.get(path[: path.rfind("/") + 1], readers.at_root):
-            names = [self._name(other) for other, why in one.why.items() if why == IMPORTED + path]
-            if names:
-                said = {"files": named(names), "agent": one.agent.title, "tokens": f"{one.tokens:,}"}
+            imported = [self._name(other) for other, why in one.why.items() if why == IMPORTED + path]
+            if imported:
+                said = {"files": names(imported, MAX_NAMED), "agent": one.agent.title, "tokens": f"{one.tokens:,}"}
                 return [_("Imports %(files)s: %(agent)s loads %(tokens)s tokens here.") % said]
         return []
 
@@ -206,17 +207,6 @@ class FirstRun:
     def hidden_lines(self) -> int:
         """How many lines of the prompt are not shown."""
         return self.view.line_count - sum(len(lines) for _one, lines in self.shown)
-
-
-def named(names: list[str]) -> str:
-    """Names in one phrase, the first few of them."""
-    rest = len(names) - MAX_NAMED
-    if rest > 1:
-        first = ", ".join(names[:MAX_NAMED])
-        return ngettext("%(names)s and %(n)d more", "%(names)s and %(n)d more", rest) % {"names": first, "n": rest}
-    if len(names) < 2:
-        return "".join(names)
-    return _("%(names)s and %(last)s") % {"names": ", ".join(names[:-1]), "last": names[-1]}
 
 
 def agent_words(one: Loaded) -> str:

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from memoryhub.domain import files
 from memoryhub.domain.accounts import may
 from memoryhub.models import Actor, Agent, Mount, OnDisk, Space
+from memoryhub.templatetags.files import policy_words, store_words
+from memoryhub.templatetags.hub import names
 
 DISK, ME = "disk", "me"  # writers beside agents, with a colon in front, which no slug has
 NAMES_SHOWN = 5
@@ -85,10 +86,9 @@ def steps_of(
     if mount is None or explained.place is None:
         yield Step("x", _("Mount"), says=explained.problem)
         return
-    kept = {"database": _("in the hub"), "thread": _("per thread, for a day"), "views": _("shows memory")}
-    where = kept.get(mount.store, "")
-    if mount.store == Mount.Store.FILESYSTEM:
-        where = explained.place.real_path if may(actor.role, "manage") else _("in a directory")
+    where = store_words(mount.store)
+    if mount.store == Mount.Store.FILESYSTEM and may(actor.role, "manage"):
+        where = explained.place.real_path
     yield Step("folder", _("Mount"), mount.prefix, where)
     yield rule_step(space, explained)
     yield Step("x" if explained.why_out else "check", _("Left out"), says=left_out_words(explained))
@@ -121,13 +121,6 @@ def shared_step(space: Space, other: files.Place) -> Step:
     if other.mount.space_id != space.pk:
         return Step("folder", _("Also in a mount of another space"), says=says)
     return Step("folder", _("Also at"), other.mount.prefix + other.relative.lstrip("/"), says)
-
-
-def policy_words(policy: str) -> str:
-    return {
-        "review": _("changes by agents need approval"), "trusted": _("changes by agents apply at once"),
-        "read_only": _("agents only read"),
-    }[policy]  # fmt: skip
 
 
 def left_out_words(explained: files.Explanation) -> str:
@@ -167,11 +160,4 @@ def prompt_step(space: Space, path: str) -> Step:
     readers = [agent.name for agent in files.agents_reading(space, path)]
     if not readers:
         return Step("prompt", _("Prompts"), says=_("in none: it is no source"))
-    names = ", ".join(readers[:NAMES_SHOWN])
-    more = len(readers) - NAMES_SHOWN
-    if more > 0:
-        names = ngettext("%(names)s and %(more)d more", "%(names)s and %(more)d more", more) % {
-            "names": names,
-            "more": more,
-        }
-    return Step("prompt", _("Prompts"), says=_("in those of %(names)s") % {"names": names})
+    return Step("prompt", _("Prompts"), says=_("in those of %(names)s") % {"names": names(readers, NAMES_SHOWN)})
