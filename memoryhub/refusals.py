@@ -39,7 +39,7 @@ def refusal_of(exception: BaseException) -> HubError | None:
         case IntegrityError() if MISSING_REFERENCE in sqlstates_of(exception):
             log.warning("what a request needed was deleted meanwhile: %s", first_line(exception))
             return Unavailable(
-                _("Something that this needs was deleted at the same moment. Nothing was changed; try again."),
+                _("Something that this depends on was deleted at the same time. Nothing was changed; try again."),
                 code="deleted_meanwhile",
             )
         case OperationalError() if is_disk_full(exception):

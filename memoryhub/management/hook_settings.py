@@ -81,6 +81,6 @@ def chosen_data_dir(options: argparse.Namespace) -> str:
 def agreed(path: str) -> bool:
     """One question. Without a terminal nobody can answer it."""
     if not sys.stdin.isatty():
-        raise Invalid(f"Say --yes to change {path}.")
+        raise Invalid(f"Add --yes to change {path}.")
     print("Change it? [y/N] ", end="", flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -239,7 +239,7 @@ def map_label(chart: longterm.Map) -> str:
     points, twins, entering = len(chart.points), len(chart.twins), len(chart.entering)
     said = [ngettext("Map of %(n)s long-term entry", "Map of %(n)s long-term entries", points) % {"n": f"{points:,}"}]
     if twins:
-        words = ngettext("%(n)s group says nearly the same", "%(n)s groups say nearly the same", twins)
+        words = ngettext("%(n)s group of near duplicates", "%(n)s groups of near duplicates", twins)
         said.append(words % {"n": twins})
     if entering:
         said.append(ngettext("%(n)s would be added", "%(n)s would be added", entering) % {"n": entering})

@@ -169,9 +169,7 @@ def callback(request: HttpRequest) -> HttpResponse:
     if "error" in request.GET:
         return show(request, Forbidden("The provider did not sign you in.", code="provider_refused"))
     if state is None:
-        return show(
-            request, Forbidden("This answer is not one that this browser waits for. Start again.", code="wrong_state")
-        )
+        return show(request, Forbidden("This browser did not start this sign-in. Start again.", code="wrong_state"))
     try:
         identity = identity_of(request, provider, state)
         return admit(request, identity, state["data"])

@@ -108,7 +108,7 @@ class TestStart:
         hub = Hub(place / "data").wait_ready()
         hub.stop()
         assert len(hub.said) == 1
-        told = f"mount /memories/ of main is passed over for now: {place / 'two'} does not exist. Make the folder,"
+        told = f"mount /memories/ of main is skipped for now: {place / 'two'} does not exist. Make the folder,"
         assert told in hub.stderr()
         assert "Traceback" not in hub.stderr()
 

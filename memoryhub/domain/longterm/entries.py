@@ -29,7 +29,7 @@ SELECT e.review_by::text, date_part('epoch', e.created_at), date_part('epoch', e
 FROM memoryhub_longtermentry e
 WHERE e.space_id = %s AND e.number < %s AND e.state <> 'retired' ORDER BY e.number DESC LIMIT %s
 """  # noqa: S608 (only a number of ours is put in)
-CHANGED_TOO_OFTEN = "What this was worked out from changed again and again meanwhile. Try once more."
+CHANGED_TOO_OFTEN = "The data changed repeatedly while this was computed. Try again."
 TRIES = 5  # what was worked out from what is another meanwhile is worked out again, but not for ever
 
 

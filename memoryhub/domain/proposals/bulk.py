@@ -147,4 +147,4 @@ def undo_many(space: Space, actor: Actor, numbers: Iterable[int]) -> tuple[list[
 
 def _check_plain(space: Space, number: int) -> None:
     if result(get(space, number)).is_grave:
-        raise Conflict("The gate found something grave in it: decide on it by itself.", code="needs_a_look")
+        raise Conflict("It has a serious finding: decide on it separately.", code="needs_a_look")

@@ -280,7 +280,7 @@ def _check_first_time(proposal: Proposal, actor: Actor) -> None:
 
 def changed_since_seen(found: Result) -> Conflict:
     return Conflict(
-        "This is not what you looked at any more: look at the new diff, then decide.",
+        "The result changed since you reviewed it. Review the new diff, then decide.",
         code="changed_since_seen",
         diff=found.diff,
         result_sha256=found.sha256,

@@ -46,7 +46,7 @@ class Command(HubCommand):
     def say(self, answer: dict[str, Any]) -> str:
         one = answer["proposal"]
         if one["state"] == "pending":
-            return f"Your yes is kept. Proposal {one['number']} waits for a second person."
+            return f"Your approval is recorded. Proposal {one['number']} waits for a second person."
         where = f", revision {answer['revision']}" if answer["revision"] else ""
         return f"{spelled_out(one['diff'])}Approved proposal {one['number']}{where}."
 
@@ -58,7 +58,7 @@ def check_not_grave(proposal: Proposal) -> None:
     if grave and waits:
         seen = proposals.result(proposal).seen
         raise Conflict(
-            f"The gate found something grave in it ({', '.join(grave)}). Look at it with `memoryhub proposals "
+            f"It has serious findings ({', '.join(grave)}). Review it with `memoryhub proposals "
             f"{proposal.number} --space {proposal.space.slug}`, then approve what you saw with --seen {seen}",
             code="needs_a_look",
         )

@@ -18,7 +18,7 @@ class ChecksFailed(HubError):
 
 
 class Command(HubCommand):
-    help = "Look whether the hub is well. Changes nothing."
+    help = "Check the hub. Changes nothing."
     offers_json = True
     needs_database = False  # it must not migrate, and an unreachable database is a finding
 

@@ -62,7 +62,7 @@ class Command(HubCommand):
     def agreed(self) -> bool:
         """One question. Without a terminal nobody can answer it."""
         if not sys.stdin.isatty():
-            raise Invalid("Say --yes to show them, or --list to look only.")
+            raise Invalid("Add --yes to show them, or --list to only list them.")
         self.stdout.write(translated("Show them? [y/N]") + " ", ending="")
         self.stdout.flush()
         return sys.stdin.readline().strip().lower() in ("y", "yes")

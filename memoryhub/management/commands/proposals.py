@@ -1,4 +1,4 @@
-"""List what waits for a decision."""
+"""List proposals, pending ones by default."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from memoryhub.management.deciding import finding_lines
 from memoryhub.text.unseen import spelled_out
 
 EMPTY_LIST_SENTENCES = {
-    "pending": "Nothing waits.",
+    "pending": "No proposals are pending.",
     "outdated": "Nothing is outdated.",
     "decided": "Nothing was decided yet.",
 }
 
 
 class Command(HubCommand):
-    help = "List what waits for a decision."
+    help = "List proposals, pending ones by default."
     offers_json = True
     says: Callable[[list[dict[str, Any]]], str]
 

@@ -123,7 +123,7 @@ class Command(HubCommand):
             first_start.hold_changes_on_disk()
         for mount in health.mounts():
             if not mount.ok:
-                says = f"The {mount.name} is passed over for now: {mount.says} {mount.mend}"
+                says = f"The {mount.name} is skipped for now: {mount.says} {mount.mend}"
                 sys.stderr.write(f"{translated(says)}\n")
         made = self.make_demo() if demo else ""
         slug = first_start.SLUG if directory else made or first_start.SLUG

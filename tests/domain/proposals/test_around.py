@@ -312,7 +312,7 @@ def run(*arguments):
 
 
 def test_the_inbox_without_a_browser(space, forge):
-    assert "Nothing waits" in run("proposals")
+    assert "No proposals are pending" in run("proposals")
     ask(space, forge, reason="Call it uno")
     assert "forge: edit /memories/AGENTS.md" in run("proposals")
     (one,) = json.loads(run("proposals", "--json"))["items"]

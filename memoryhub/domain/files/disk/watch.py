@@ -163,7 +163,7 @@ def _scan_mount(mount: Mount, recovered: set[int]) -> None:
 def _log_problem(mount: Mount) -> None:
     name = f"mount {mount.prefix} of {mount.space.slug}"
     if mount.problem and _logged_problems.get(mount.pk) != mount.problem:
-        log.warning("%s is passed over for now: %s", name, mount.problem)
+        log.warning("%s is skipped for now: %s", name, mount.problem)
     elif not mount.problem and mount.pk in _logged_problems:
         log.info("%s is there again", name)
     _logged_problems[mount.pk] = mount.problem
