@@ -50,6 +50,8 @@ def timeline(proposal: Proposal, review: proposals.Review) -> list[dict[str, Any
     for one in proposal.approvals if proposal.state != Proposal.State.APPROVED or proposal.reviewers > 1 else []:
         at = datetime.fromisoformat(one["at"])
         events.append({"at": at, "kind": "person", "who": one["name"], "says": _("approved, as the first of two")})
+    for one in proposal.change.get("earlier", []):
+        events += earlier_decision(one)
     for one in review.comments:
         events.append({"at": one.created_at, "kind": one.actor_kind, "who": one.actor_name, "says": f"“{one.text}”"})
     if proposal.decided_at:
@@ -63,6 +65,16 @@ def timeline(proposal: Proposal, review: proposals.Review) -> list[dict[str, Any
             {"at": proposal.decided_at, "kind": kind, "who": who, "says": f"{says}{_(': ')}“{note}”" if note else says}
         )
     return sorted(events, key=lambda one: one["at"])
+
+
+def earlier_decision(one: dict[str, str]) -> list[dict[str, Any]]:
+    """A decision that somebody took back, and who did."""
+    says = _("undid the approval") if one["state"] == "approved" else _("reopened it")
+    by = {"kind": "person", "who": one["by"]} if one["by"] else {"kind": "hub", "who": "hub"}
+    return [
+        {**by, "at": datetime.fromisoformat(one["at"]), "says": str(DECIDED.get(one["state"], one["state"]))},
+        {"kind": "person", "who": one["ended_by"], "at": datetime.fromisoformat(one["ended_at"]), "says": says},
+    ]
 
 
 def decided_words(verb: str, numbers: list[int]) -> str:

@@ -273,6 +273,11 @@ def test_undo_and_comment(house, forge, as_role):
     proposals.approve(house.space, house.reviewer, 1, seen=proposals.result(asked).seen)
     assert client.post(at(house, "undo", 1)).status_code == 303
     assert files.read(house.space, PATH).content.decode() == TEXT
+    proposals.reject(house.space, house.reviewer, 1, note="vague")
+    client.post(at(house, "reopen", 1))
+    talk = one_line(client.get(at(house, "detail", 1))).partition('id="talk"')[2]
+    happened = ["proposed this change", "approved", "undid the approval", "rejected", "reopened it"]
+    assert sorted(happened, key=talk.index) == happened, "what was taken back stays on the page"
     assert client.post(at(house, "comment", 1), {"text": "Leave <b> out"}).status_code == 303
     assert "Leave &lt;b&gt; out" in client.get(at(house, "detail", 1)).content.decode()
     assert client.post(at(house, "comment", 1), {"text": " "}).status_code == 422

@@ -205,7 +205,7 @@ def withdraw(space: Space, agent: Agent, number: int) -> Proposal:
 
 def same_as(proposal: Proposal, *, but: str = "") -> str:
     """One digest for one request of one agent; `but` is what of the change does not count."""
-    change = {name: value for name, value in proposal.change.items() if name != but}
+    change = {name: value for name, value in proposal.change.items() if name not in (but, "earlier")}
     parts = [proposal.agent_id, proposal.kind, proposal.path, change]
     digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode())
     digest.update(bytes(proposal.content or b""))

@@ -27,7 +27,7 @@ def undo(space: Space, actor: Actor, number: int) -> Proposal:
     proposal.undone_revision = kind_of(proposal).undo(proposal, actor, _file_as_decided(proposal), reason)
     if proposal.from_disk:  # the text before is on disk again
         proposal.change["put_back_at"] = timezone.now().isoformat()
-    _wait_again(proposal)
+    _wait_again(proposal, actor)
     record(proposal, actor, "proposals.undo", "undid the approval of", adds=f"by {proposal.agent_name}")
     notices.add(proposal, "proposal.undone")
     return proposal
@@ -68,13 +68,14 @@ def reopen(space: Space, actor: Actor, number: int) -> Proposal:
     proposal = locked(space, number)
     if proposal.state not in (State.REJECTED, State.EXPIRED, State.OUTDATED):
         raise Conflict(f"Proposal {number} is {proposal.state}: there is nothing to reopen.", code="not_closed")
-    _wait_again(proposal)
+    _wait_again(proposal, actor)
     record(proposal, actor, "proposals.reopen", "reopened", adds=f"by {proposal.agent_name}")
     notices.add(proposal, "proposal.reopened")
     return proposal
 
 
-def _wait_again(proposal: Proposal) -> None:
+def _wait_again(proposal: Proposal, actor: Actor) -> None:
+    proposal.change["earlier"] = [*proposal.change.get("earlier", []), _decision(proposal, actor)]
     proposal.state, proposal.note, proposal.approvals, proposal.with_edits = State.PENDING, "", [], False
     proposal.decided_at = proposal.decided_by_id = proposal.applied_revision = None
     proposal.decided_by_name, proposal.warned_at, proposal.changes_requested = "", None, False
@@ -85,6 +86,15 @@ def _wait_again(proposal: Proposal) -> None:
             mark_prompts(proposal.space, [proposal.kind])
     except IntegrityError:
         raise Conflict("The agent asked for the same again meanwhile: decide that one.", code="asked_again") from None
+
+
+def _decision(proposal: Proposal, actor: Actor) -> dict[str, str]:
+    """The decision that ends, for the page of the proposal; without its note, which stands in the activity."""
+    at = proposal.decided_at or proposal.updated_at
+    return {
+        "state": proposal.shown_state, "at": at.isoformat(), "by": proposal.decided_by_name,
+        "ended_at": timezone.now().isoformat(), "ended_by": actor.name,
+    }  # fmt: skip
 
 
 @transaction.atomic
