@@ -14,11 +14,8 @@ N = TypeVar("N")
 def first_copy(text: str, known: Iterable[tuple[N, KnownText]]) -> N | None:
     """The name of the first of these texts that has the same words, or as many lines, of which each says nearly what a line of
     `text` says."""
-    mine = KnownText("", text)
-    return next((name for name, one in known if _is_copy(mine, one)), None)
-
-
-def _is_copy(mine: KnownText, known: KnownText) -> bool:
-    if mine.words == known.words:
-        return True
-    return 0 < len(mine.lines) == len(known.lines) and all(duplicate.is_in(line, known) for line in mine.lines)
+    mine, others = KnownText("", text), list(known)
+    alike = [one for _, one in others if 0 < len(mine.lines) == len(one.lines)]
+    for line in mine.lines:
+        alike = duplicate.with_line(line, alike)
+    return next((name for name, one in others if one.words == mine.words or one in alike), None)

@@ -29,11 +29,9 @@ def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Findi
     return found
 
 
-def is_in(line: tuple[str, ...], known: KnownText) -> bool:
-    """Whether a text has this line of words, or one that is alike."""
-    spend()
-    able = _able(line, [known])
-    return bool(able) and (line in known.lines or _most_alike(line, able) is not None)
+def with_line(line: tuple[str, ...], known: Sequence[KnownText]) -> list[KnownText]:
+    """Those of the texts that have this line of words, or one that is alike."""
+    return [one for one in _able(line, known) if line in one.lines or _most_alike(line, [one])]
 
 
 def _able(key: tuple[str, ...], known: Sequence[KnownText]) -> list[KnownText]:

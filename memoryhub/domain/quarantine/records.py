@@ -30,7 +30,7 @@ NODES = {"agent": "an answer", "fact_check": "a fact check", "memory_retrieval":
 INSERT = f"""
 INSERT INTO "quarantine"."record" (space_id, agent_id, agent_name, session_id, node_id, node_kind, scope, content, sha256,
     metadata, findings, codes, created_at, words)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, {retrieval.TSVECTOR})
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s::text[], %s, {retrieval.TSVECTOR})
 RETURNING id
 """  # noqa: S608 (only names of text search configurations are put in)
 STATE_FIELDS = (
@@ -116,7 +116,8 @@ def _insert_record(record: Record) -> statements.Change:
     record.codes = sorted({one["code"] for one in record.findings})
     return statements.Change(INSERT, [
         record.space_id, record.agent_id, record.agent_name, record.session_id, record.node_id, record.node_kind,
-        record.scope, record.content, record.sha256, statements.Json(record.metadata), statements.Json(record.findings), record.codes,
+        record.scope, record.content, record.sha256, statements.Json(record.metadata), statements.Json(record.findings),
+        statements.as_array(record.codes),
         record.created_at, *retrieval.words_by_configuration(record.content[: input_checks.MAX_INDEXED]),
     ], "record")  # fmt: skip
 
