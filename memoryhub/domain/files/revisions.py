@@ -93,24 +93,12 @@ NOT_APPROVED = {"approver_kind": "", "approver_id": None, "approver_name": "", "
 
 
 def record_revision(
-    space: Space,
-    file: File,
-    actor: Actor,
-    content: bytes,
-    *,
-    kind: str = "write",
-    reason: str = "",
-    proposal: int | None = None,
-    is_deleted: bool = False,
-    restored_from: int | None = None,
-    moved_from: str = "",
-    approval: Approval | None = None,
-    based_on: int | None = None,
-    merged_with: int | None = None,
-    before: bytes | None = None,
-    in_place: bool = False,
+    space: Space, file: File, actor: Actor, content: bytes, *, kind: str = "write", reason: str = "",
+    proposal: int | None = None, is_deleted: bool = False, restored_from: int | None = None, moved_from: str = "",
+    approval: Approval | None = None, based_on: int | None = None, merged_with: int | None = None,
+    before: bytes | None = None, in_place: bool = False,
     more_changes: Callable[[Revision], Iterable[statements.Change]] = lambda revision: (),
-) -> Revision:
+) -> Revision:  # fmt: skip
     """Add the newest text of a file whose row the caller has locked, and raise the space's revision.
 
     The actor is who wanted these words; `approval` says who decided, where that was somebody else. `based_on` and

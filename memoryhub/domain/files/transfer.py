@@ -8,6 +8,7 @@ from django.db import transaction
 
 from memoryhub.domain.files import mounts, revisions
 from memoryhub.domain.files.change import (
+    Change,
     Guard,
     check_if_match,
     check_marks,
@@ -97,12 +98,17 @@ def _transfer(
             proposal=proposal, approval=approval, **moved,
         )  # fmt: skip
         if not keep_source:
-            check_marks(source, None)
-            why = reason or f"Moved to {to}"
-            revisions.record_revision(
-                space, source.file, actor, b"", kind="move", reason=why, proposal=proposal, approval=approval, is_deleted=True,
-                before=source.before, in_place=not source.place.store.on_disk,
-            )  # fmt: skip
-            if source.place.store.on_disk:  # the deleted half of a move gets no line of activity
-                sync.push_after_commit(space, source.file, b"")
+            _leave(source, reason or f"Moved to {to}", proposal, approval)
         return revision
+
+
+def _leave(source: Change, reason: str, proposal: int | None, approval: revisions.Approval | None) -> None:
+    """The deleted half of a move, which gets no line of activity."""
+    check_marks(source, None)
+    on_disk = source.place.store.on_disk
+    revisions.record_revision(
+        source.space, source.file, source.actor, b"", kind="move", reason=reason, proposal=proposal, approval=approval,
+        is_deleted=True, before=source.before, in_place=not on_disk,
+    )  # fmt: skip
+    if on_disk:
+        sync.push_after_commit(source.space, source.file, b"")

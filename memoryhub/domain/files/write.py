@@ -162,25 +162,11 @@ def why_unwritten(space: Space, path: str) -> str:
 
 
 def write(
-    space: Space,
-    actor: Actor,
-    path: str,
-    content: bytes,
-    *,
-    reason: str = "",
-    if_match: str | None = None,
-    base_revision: int | None = None,
-    kind: str = "write",
-    proposal: int | None = None,
-    thread_id: str = "",
-    must_be_new: bool = False,
-    restored_from: int | None = None,
-    approval: revisions.Approval | None = None,
-    place: Place | None = None,
-    guard: Guard | None = None,
-    before: bytes | None = None,
-    savepoint: bool = True,
-) -> Revision:
+    space: Space, actor: Actor, path: str, content: bytes, *, reason: str = "", if_match: str | None = None,
+    base_revision: int | None = None, kind: str = "write", proposal: int | None = None, thread_id: str = "",
+    must_be_new: bool = False, restored_from: int | None = None, approval: revisions.Approval | None = None,
+    place: Place | None = None, guard: Guard | None = None, before: bytes | None = None, savepoint: bool = True,
+) -> Revision:  # fmt: skip
     """Make this the text of a file. The actor is who wanted it; `approval` says who decided, where that was another.
 
     With an older `base_revision`, changes since then are merged where they do not touch; else `edit_conflict` is raised.

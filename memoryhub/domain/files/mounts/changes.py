@@ -99,20 +99,11 @@ def change_mount(
     selected = {name: value for name, value in chosen.items() if value != getattr(mount, name)}
     if after == before and not selected and ends == mount.ends_with_run:
         return mount
-    is_elsewhere = (before[0], before[2]) != (after[0], after[2])
-    adds = [_END[ends]] if ends != mount.ends_with_run else []
-    _assign_values(mount, after, selected, ends)
-    if selected or is_elsewhere:
-        mount.taken_in_at = None  # what lies there is no change
-    mount.save()
-    if is_elsewhere:
-        reset_written(space, mount, was_on_disk=before[0] == Mount.Store.FILESYSTEM)
-    spaces.mark_setup(space)
-    spaces.send_event("mounts_changed")
-    if selected:
-        spaces.send_event("mount_changed", mount)
     labels = zip(_labels(after), _labels(before), strict=True)
+    adds = [_END[ends]] if ends != mount.ends_with_run else []
     adds += [new for new, old in labels if new and new != old] + [_says(*one) for one in selected.items()]
+    _assign_values(mount, after, selected, ends)
+    _save_change(space, mount, before, bool(selected))
     activity.record(
         space, actor, "mounts.change", "changed the mount", mount.prefix, url="mounts/", adds=", ".join(adds)
     )
@@ -127,6 +118,20 @@ def _assign_values(mount: Mount, after: tuple[str, str, str], selected: dict[str
     for name, value in selected.items():
         setattr(mount, name, value)
     mount.problem, mount.is_full, mount.ends_with_run = "", False, ends
+
+
+def _save_change(space: Space, mount: Mount, before: tuple[str, str, str], selects_otherwise: bool) -> None:
+    """Saves a mount, and what follows where it takes in other files than before, or those of another place."""
+    is_elsewhere = (before[0], before[2]) != (mount.store, mount.directory)
+    if selects_otherwise or is_elsewhere:
+        mount.taken_in_at = None  # what lies there is no change
+    mount.save()
+    if is_elsewhere:
+        reset_written(space, mount, was_on_disk=before[0] == Mount.Store.FILESYSTEM)
+    spaces.mark_setup(space)
+    spaces.send_event("mounts_changed")
+    if selects_otherwise:
+        spaces.send_event("mount_changed", mount)
 
 
 def _store_and_policy_after(mount: Mount, store: str | None, policy: str | None) -> tuple[str, str]:
