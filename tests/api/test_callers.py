@@ -14,6 +14,7 @@ from memoryhub.models import HUB, Token
 from memoryhub.settings_sign_in import trusted_proxies
 from memoryhub.wsgi import application
 from tests.api.calling import Caller
+from tests.taking_back import taken_back
 
 pytestmark = pytest.mark.django_db
 PATH = "/memories/AGENTS.md"
@@ -67,7 +68,6 @@ def close(token):
     Token.objects.filter(pk=token.pk).update(scopes=[])
 
 
-@pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize(
     ("end", "status", "code"),
     [
@@ -75,15 +75,17 @@ def close(token):
         (close, 403, "scope_missing"),
     ],
 )  # fmt: skip
-def test_a_token_that_has_ended_opens_no_door_any_more(call, door, end, status, code):
-    assert call(*DOORS[door]).status_code < 300
-    assert call(*DOORS[door]).status_code < 300  # a caller who is known
-    end(Token.objects.get())
-    refused = call(*DOORS[door])
-    if door == "me" and end is close:  # it says which scopes there are
-        assert refused.json()["scopes"] == []
-        return
-    assert (refused.status_code, refused.json()["error"]["code"]) == (status, code)
+def test_a_token_that_has_ended_opens_no_door_any_more(call, subtests, end, status, code):
+    for door, asked in DOORS.items():
+        with subtests.test(door), taken_back():
+            assert call(*asked).status_code < 300
+            assert call(*asked).status_code < 300  # a caller who is known
+            end(Token.objects.get())
+            refused = call(*asked)
+            if door == "me" and end is close:  # it says which scopes there are
+                assert refused.json()["scopes"] == []
+                continue
+            assert (refused.status_code, refused.json()["error"]["code"]) == (status, code)
 
 
 @pytest.mark.parametrize("door", ["prompt", "file", "me"])

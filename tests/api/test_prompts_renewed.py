@@ -30,6 +30,7 @@ from memoryhub.domain.prompts import framework_templates
 from memoryhub.domain.working import entries
 from memoryhub.models import HUB, Actor, Agent, Space, WorkingEntry
 from tests.api.calling import Caller
+from tests.taking_back import copied, taken_back
 
 pytestmark = pytest.mark.django_db
 PATH, TONE, DEEP = "/memories/AGENTS.md", "/memories/tone.md", "/memories/deep/DEEP.md"
@@ -202,15 +203,17 @@ CHANGES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_the_next_prompt_shows_the_change(scene, django_capture_on_commit_callbacks, change):
-    before = handed_out(scene)
-    assert handed_out(scene) == before == made_anew(scene)
-    with django_capture_on_commit_callbacks(execute=True):
-        change(scene)
-    after = handed_out(scene)
-    assert after != before
-    assert after == made_anew(scene)
+def test_the_next_prompt_shows_the_change(scene, tmp_path, subtests, django_capture_on_commit_callbacks):
+    for name, change in CHANGES.items():
+        with subtests.test(name), taken_back(tmp_path):
+            own = copied(scene)
+            before = handed_out(own)
+            assert handed_out(own) == before == made_anew(own)
+            with django_capture_on_commit_callbacks(execute=True):
+                change(own)
+            after = handed_out(own)
+            assert after != before
+            assert after == made_anew(own)
 
 
 # Every table that a prompt is made from, and each of its columns: the change above that alters it, or that no prompt shows it.
