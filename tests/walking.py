@@ -11,6 +11,13 @@ from urllib.parse import parse_qsl, unquote, urldefrag, urljoin, urlsplit
 
 from django.urls import Resolver404, resolve
 
+# What `Reader` looks at. Python's parser takes three times as long for a whole page, and every page is read several times.
+TAG = r"""(?:[^>"']|"[^"]*"|'[^']*')*>"""
+TELLING = re.compile(
+    rf"<textarea\b{TAG}.*?</textarea>|</?(?:a|form|input|button|select|option)\b{TAG}|<[a-z][\w-]*\s(?=[^<]*\bid=){TAG}",
+    re.S,
+)
+
 
 @dataclass
 class Answer:
@@ -49,7 +56,7 @@ class Reader(HTMLParser):
         self.select: tuple[Form, str, list[tuple[str, bool]]] | None = None
         self.textarea: tuple[Form, str] | None = None
         self.text = ""
-        self.feed(text)
+        self.feed("".join(TELLING.findall(text)))
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         named = {name: value or "" for name, value in attributes}
