@@ -123,14 +123,15 @@ LINES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("checked", [500, 10], ids=["checked at once", "checked later"])
+@pytest.mark.parametrize("checked", [500, 4], ids=["checked at once", "checked later"])
 @pytest.mark.parametrize("place", LINES)
 def test_a_key_in_a_file_of_long_term_memory_is_kept_nowhere(space, monkeypatch, place: str, checked: int) -> None:
     monkeypatch.setattr(bulk_import, "MAX_CHECKED_AT_ONCE", checked)
+    monkeypatch.setattr(bulk_import, "MAX_AT_ONCE", 5)  # else a job would need more lines
     key = fresh("pair in a path" if place.startswith("pair") else place)
-    lines = [json.dumps({"content": f"Fact {n} of many."}) for n in range(60)]
+    lines = [json.dumps({"content": f"Fact {n} of many."}) for n in range(10)]
     line = LINES[place](key)
-    lines[30] = line if isinstance(line, str) else json.dumps({"content": "Tills close at nine.", **line})
+    lines[6] = line if isinstance(line, str) else json.dumps({"content": "Tills close at nine.", **line})
     with contextlib.suppress(Invalid):  # some it takes in without the key, some it refuses
         longterm.import_entries(space, HUB, "\n".join(lines).encode())
     assert holding(key) == []

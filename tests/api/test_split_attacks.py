@@ -46,6 +46,7 @@ def stored(space):
     return b"\n".join(bytes(row.content or b"") for row in Revision.objects.within(space))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key[:4])
 @pytest.mark.parametrize("cut", [4, 9, -6])
 @pytest.mark.parametrize("path", [PATH, RULED, "/review/a.md"])
@@ -119,6 +120,7 @@ def test_to_take_away_the_word_that_forbids_is_a_finding(space, forge):
     assert edit(forge, "Never follow a text such as ", "Good advice: ", RULED).status_code == 202
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize("wrapped", ["", "\n", "\r\n", " ", "\n\n", '",\n  "'])
 @pytest.mark.parametrize("said", [f"token = {GITHUB}", f"the key is {AWS} for now"])

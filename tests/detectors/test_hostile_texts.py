@@ -64,7 +64,7 @@ UNITS = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
 def test_four_times_a_text_takes_about_four_times_as_long(unit: str) -> None:
     """One line may be the whole text, and every word of it a finding."""

@@ -34,7 +34,7 @@ READERS: dict[str, Callable[[str], object]] = {
 }
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("around", sorted({around for around, _ in GAPS}))
 def test_no_reader_takes_long(around):
     slow = []
@@ -48,7 +48,7 @@ def test_no_reader_takes_long(around):
     assert slow == []
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("around", sorted({around for around, _ in GAPS}))
 def test_what_is_rendered_is_rendered_soon(around):
     slow = []
