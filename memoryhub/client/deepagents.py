@@ -213,7 +213,7 @@ class MemoryHubBackend(BackendProtocol):
             refusal = perform_string_replacement(str(text), old, "", False)
             if isinstance(refusal, str):
                 return refusal
-        return f"Error: String not found in file: '{old}'"
+        return f"Error: String not found in file: '{old}'{refused.advice}"
 
     @never_raises(lambda error: DeleteResult(error=error))
     def delete(self, file_path: str) -> DeleteResult:

@@ -15,6 +15,12 @@ class HubError(Exception):
         self.status = status
         self.details = details or {}
 
+    @property
+    def advice(self) -> str:
+        """What to try instead, with a blank before it, where the hub says so: it looked at the text that was meant."""
+        hint = str(self.details.get("hint", ""))
+        return f" {hint}" if hint.endswith(".") else ""  # else a code for programs
+
 
 class HubRefused(HubError):
     """The hub understood the call and said no; calling again will not help."""

@@ -229,7 +229,7 @@ async def or_tool_error(call: Any) -> Any:
     try:
         return await call
     except HubError as problem:
-        raise ToolError(problem.message) from problem
+        raise ToolError(problem.message + problem.advice) from problem
 
 
 def outcome_text(outcome: Outcome, done: str) -> str:

@@ -162,12 +162,14 @@ def test_parallel_agents_lose_nothing(trusted):
 
 def test_errors_of_edits_reach_the_model_in_the_words_it_knows(review):
     review.put(AGENTS, "a a\nlast")
+    review.put("/memories/notepad.md", "- one\r\n- two\r\n")
     tries = [
         edits("b", "c"),
         edits("a", "c"),
         edits("x", "y", "/memories/none.md"),
         edits("", "c"),
         edits("last\n", "c"),
+        edits("- one\n- two", "c", "/memories/notepad.md"),
     ]
     model = says(*[calls(one) for one in tries], "ok")
     texts = [answer.content for answer in tool_answers(ask(agent_of(review, model)))]
@@ -179,6 +181,7 @@ def test_errors_of_edits_reach_the_model_in_the_words_it_knows(review):
     assert texts[2] == "Error: File '/none.md' not found"
     assert texts[3] == "Error: old_string cannot be empty. Provide the exact text to replace."
     assert "does not end with a newline" in texts[4]
+    assert texts[5].endswith("The lines of this file end in CR LF: write them as \\r\\n and try again.")
     assert review.hub.proposals() == []
 
 

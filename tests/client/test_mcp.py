@@ -296,10 +296,13 @@ def test_arguments_by_their_other_name_and_unknown_ones(review):
             listed = await client.call_tool("memory_list", {"path": "/memories/"})
             found = await client.call_tool("memory_search", {"query": "brief"})
             unknown = await client.call_tool("memory_list", {"folder": "/memories/"})
-            return listed.structured_content, found.structured_content, unknown
+            edit = {"path": AGENTS, "old_string": " Be brief.", "new_string": "x"}
+            missed = text(await client.call_tool("memory_edit", edit))
+            return listed.structured_content, found.structured_content, unknown, missed
 
     review.put(AGENTS, "Be brief.\n")
-    listed, found, unknown = run(story())
+    listed, found, unknown, missed = run(story())
+    assert "It is there with other blanks around it" in missed
     assert [entry["path"] for entry in listed["entries"]] == [AGENTS]
     assert AGENTS in str(found)
     assert unknown.is_error
