@@ -15,8 +15,8 @@ import httpx
 
 from . import wire
 from .cache import Cache
-from .calls import Call, read_key, virtual
-from .errors import HubUnavailable
+from .calls import API, Call, as_record, read_key, virtual, without_none
+from .errors import HubUnavailable, Invalid
 from .records import Record, sha256_of
 from .steps import Steps
 
@@ -87,6 +87,26 @@ class HubBase:
         is_away = isinstance(exchange.problem, HubUnavailable) and exchange.answer is None
         self._away_until = time.monotonic() + AWAY_FOR if is_away else 0.0
         return exchange.result()
+
+    def _send_batch(self, paths: list[str], thread_id: str | None, waiting: bool | None) -> Steps[list[Record]]:
+        """The files by one request; by one for each half where all are more bytes than the hub answers at once."""
+        call = Call(
+            "POST",
+            f"{API}/batch",
+            body={"paths": [virtual(path) for path in paths], **without_none(thread_id=thread_id, waiting=waiting)},
+            repeatable=True,
+            cache_key=None if waiting else json.dumps(["batch", paths, thread_id]),
+            parse=lambda answer: as_record(answer.json["files"]),
+        )
+        try:
+            return (yield from self._send(call))
+        except Invalid as refusal:
+            if refusal.code != "too_many_bytes" or len(paths) < 2:
+                raise
+        found: list[Record] = []
+        for half in (paths[: len(paths) // 2], paths[len(paths) // 2 :]):
+            found += yield from self._send_batch(half, thread_id, waiting)
+        return found
 
     def _run(self, steps: Steps[Any]) -> Any:
         """Carries steps out: sends the requests and waits the pauses."""

@@ -122,16 +122,8 @@ class Verbs(HubBase):
     ) -> Steps[Records]:
         """Many files in one request, in the same order, each with `content` or `error`. With `waiting`, what this agent wrote
         and a person has not decided on stands in their place, and `proposal` is its number."""
-        call = Call(
-            "POST",
-            f"{API}/batch",
-            body={"paths": [virtual(path) for path in paths], **without_none(thread_id=thread_id, waiting=waiting)},
-            repeatable=True,
-            cache_key=None if waiting else json.dumps(["batch", [*paths], thread_id]),
-            parse=lambda answer: as_record(answer.json["files"]),
-        )
         try:
-            found = yield from self._send(call)
+            found = yield from self._send_batch([*paths], thread_id, waiting)
             return found if waiting else self._cache_files(found, thread_id)
         except HubUnavailable:
             return self._cached_files(paths, thread_id)

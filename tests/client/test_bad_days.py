@@ -265,6 +265,20 @@ def test_a_file_that_a_read_finds_gone_leaves_no_copy_either(server, hub):
         hub.read(FILE["path"])
 
 
+def test_files_that_are_too_large_together_are_asked_for_in_halves(server, hub):
+    def answer(handler, asked):
+        paths = asked.json()["paths"]
+        files = [{"path": path, "content": path, "encoding": "utf-8", "error": None} for path in paths]
+        refusal = {"error": {"code": "too_many_bytes", "message": "Ask for fewer at once."}}
+        server.json(*((refusal, 422) if len(paths) > 2 else ({"files": files}, 200)))
+        server.answers.pop()(handler, asked)
+
+    server.next(answer)
+    paths = [f"/memories/{number}.md" for number in range(5)]
+    assert [file.content for file in hub.batch(paths)] == paths
+    assert [len(asked.json()["paths"]) for asked in server.asked] == [5, 2, 3, 1, 2]
+
+
 def test_the_newer_of_a_read_and_a_batch_is_the_last_good_copy(server, hub):
     server.json({"files": [{**FILE, "error": None}]}).json({**FILE, "content": "Newer.\n"}, ETag='"cd"')
     hub.batch([FILE["path"]])
