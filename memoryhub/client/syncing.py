@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from .records import Record, file_bytes, sha256_of
 STATE = ".memoryhub-sync.json"
 MAX_BATCH = 200
 MAX_FILE = 1024 * 1024
+GIT = re.compile(r"(\.git|git~\d+)[ .]*(:.*)?$", re.IGNORECASE)  # the folder of git, as any system spells it
 
 
 @dataclass
@@ -58,10 +60,11 @@ class LocalCopy:
         self.directory.mkdir(parents=True, exist_ok=True)
         self._load()
         report = Report()
-        published = self._published()
+        published = self._published(report)
         for name, data in published.items():
             with problems_noted(report, self.prefix + name):
-                self._settle(report, name, data)
+                if data is not None:
+                    self._settle(report, name, data)
         for name in [name for name in self.synced if name not in published]:
             with problems_noted(report, self.prefix + name):
                 self._settle_removed(report, name)
@@ -73,17 +76,22 @@ class LocalCopy:
         self._save()
         return report
 
-    def _published(self) -> dict[str, bytes]:
+    def _published(self, report: Report) -> dict[str, bytes | None]:
+        """By name, the texts of the hub; None for a file that is there and could not be read now."""
         paths = [entry["path"] for entry in self.hub.walk(self.prefix)]
         if not paths:
             self.hub.list(self.prefix)  # refuses when there is no such place, rather than emptying the copy
-        found: dict[str, bytes] = {}
+        found: dict[str, bytes | None] = {}
         for start in range(0, len(paths), MAX_BATCH):
             for file in self.hub.batch(paths[start : start + MAX_BATCH]):
                 if file.get("stale"):
                     raise HubError("The hub is away; the local copy stays as it is.", code="unreachable")
-                if not file.get("error"):
-                    found[file["path"][len(self.prefix) :]] = file_bytes(Record(file))
+                name, error = file["path"][len(self.prefix) :], file.get("error")
+                if not error:
+                    found[name] = file_bytes(Record(file))
+                elif error != "file_not_found":  # deleted since it was listed
+                    found[name] = None
+                    report.problems.append(f"{file['path']}: the hub cannot read it now ({error}).")
         return found
 
     def _settle(self, report: Report, name: str, theirs: bytes) -> None:
@@ -129,6 +137,8 @@ class LocalCopy:
         parts = name.split("/")
         if name == STATE or any(part in ("", ".", "..") or "\\" in part or "\x00" in part for part in parts):
             raise HubRefused(f"{name!r} cannot be a file here.", code="invalid_path")
+        if any(GIT.match(part) for part in parts):  # what it says there is run
+            raise HubRefused(f"{name!r} belongs to git.", code="invalid_path")
         for part in parts:
             place = place / part
             if place.is_symlink():

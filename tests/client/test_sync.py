@@ -139,6 +139,31 @@ def test_the_hub_away_leaves_the_copy_alone(review, copy):
     assert on_disk(local) == {"AGENTS.md": b"one\n"}
 
 
+def test_a_file_that_the_hub_cannot_read_now_stays_here(review, copy, monkeypatch):
+    review.put(AGENTS, "one\n")
+    local = copy()
+    local.run()
+    unread = [{"path": AGENTS, "content": None, "encoding": None, "error": "disk_error"}]
+    monkeypatch.setattr(review.hub, "batch", lambda paths: unread)
+    report = copy().run()
+    assert (report.removed, report.updated) == ([], []) and "disk_error" in report.problems[0]
+    assert on_disk(local) == {"AGENTS.md": b"one\n"}
+
+
+def test_nothing_is_written_where_git_would_run_it(review, copy):
+    for path in (
+        AGENTS,
+        "/memories/.git/config",
+        "/memories/a/.GIT/hooks/x",
+        "/memories/git~1/config",
+        "/memories/git/a.md",
+    ):
+        review.put(path, "x\n")
+    report = copy().run()
+    assert sorted(report.updated) == [AGENTS, "/memories/git/a.md"]
+    assert len(report.problems) == 3 and all("belongs to git" in one for one in report.problems)
+
+
 def test_a_prefix_that_is_not_there_empties_nothing(review, copy):
     review.put(AGENTS, "one\n")
     local = copy()
