@@ -28,6 +28,7 @@ from memoryhub.domain.activity.overview import (
     midnight,
     page_version,
     pipe_width,
+    sentence_of,
     waiting_items,
 )
 from memoryhub.domain.activity.refused import note_refusal

@@ -132,6 +132,11 @@ KIND_SENTENCES = {
 CHANGES = gettext_lazy("%(agent)s changes %(thing)s")
 
 
+def sentence_of(kind: str, agent: str, thing: str) -> str:
+    """What an agent asks for by a proposal of this kind: Scout edits AGENTS.md."""
+    return KIND_SENTENCES.get(kind, CHANGES) % {"agent": agent, "thing": thing}
+
+
 RISKIEST = prepared(
     lambda space: (
         Proposal.objects.within(space)
@@ -192,7 +197,7 @@ def waiting_proposal(proposal: Proposal) -> WaitingItem:
     agent = proposal.agent.name if proposal.agent else proposal.agent_name
     return WaitingItem(
         glyph="warn" if proposal.risk > 1 else "proposal",
-        title=KIND_SENTENCES.get(proposal.kind, CHANGES) % {"agent": agent, "thing": name},
+        title=sentence_of(proposal.kind, agent, name),
         url=f"proposals/{proposal.number}/",
         detail=proposal.reason[:90],
         mono=f"#{proposal.number}",

@@ -10,12 +10,12 @@ from django.core.mail import EmailMessage
 from django.utils import timezone
 from django.utils.dateformat import format as date_format
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import ngettext
 
 from memoryhub import languages
 from memoryhub.db import locks, statements
 from memoryhub.detectors import titles
-from memoryhub.domain import jobs, spaces
+from memoryhub.domain import activity, jobs, spaces
 from memoryhub.domain.accounts import may
 from memoryhub.domain.notify import http
 from memoryhub.domain.notify.mail_hour import mail_hour
@@ -101,13 +101,6 @@ def _open_proposals(space: Space) -> list[Proposal]:
     return list(found.select_related("space").order_by("-risk", "created_at"))
 
 
-KIND_SENTENCES = {
-    "edit": gettext_lazy("edits %(thing)s"), "write": gettext_lazy("writes %(thing)s"), "insert": gettext_lazy("adds to %(thing)s"),
-    "delete": gettext_lazy("deletes %(thing)s"), "move": gettext_lazy("moves %(thing)s"),
-    "promotion": gettext_lazy("promotes to %(thing)s"), "template": gettext_lazy("wants to use %(thing)s"),
-}  # fmt: skip
-
-
 def mail_subject(space: Space, proposals: list[Proposal]) -> str:
     sentence = ngettext(
         "%(space)s: %(count)s proposal waits for a decision",
@@ -144,8 +137,8 @@ def mail_text(space: Space, proposals: list[Proposal]) -> str:
 
 
 def _lines_of(space: Space, proposal: Proposal, names: dict[str, str], *, ends: bool) -> list[str]:
-    change = KIND_SENTENCES[proposal.kind] % {"thing": languages.translated(proposal.thing)}
-    lines = [f"{names.get(proposal.agent_name, proposal.agent_name)} {change}"]
+    agent = names.get(proposal.agent_name, proposal.agent_name)
+    lines = [activity.sentence_of(proposal.kind, agent, languages.translated(proposal.thing))]
     codes = sorted({finding["code"] for finding in proposal.findings})
     if codes:
         found = _(", ").join(languages.translated(titles.IN_LISTS.get(code, code)) for code in codes)
