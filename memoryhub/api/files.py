@@ -169,15 +169,18 @@ def _read_batch(caller: Caller, body: BatchIn) -> dict[str, Published | HubError
         wanted = [path for path in part if path not in found]
         found |= files.published_now(caller.space, wanted, thread_id=thread, reader=_reader(caller))
         size += sum(len(one.content) for path in part if isinstance(one := found[path], Published))
-        if size > MAX_BATCH_BYTES:
-            raise Invalid("These files are larger than 32 MiB together. Ask for fewer at once.", code="too_many_bytes")
+        _check_size(size)
     return found
+
+
+def _check_size(size: int) -> None:
+    if size > MAX_BATCH_BYTES:
+        raise Invalid("These files are larger than 32 MiB together. Ask for fewer at once.", code="too_many_bytes")
 
 
 def _with_waiting(caller: Caller, body: BatchIn, listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The files, with what the agent itself has waiting for a person in their place, marked by the number of its proposal."""
-    assert caller.agent is not None
-    texts = proposals.waiting_texts(caller.space, caller.agent, body.paths, _thread(body.thread_id))
+    texts = _waiting(caller, body)
     changed = []
     for one in listed:
         number, content = texts.get(one["path"], (None, b""))
@@ -192,6 +195,21 @@ def _with_waiting(caller: Caller, body: BatchIn, listed: list[dict[str, Any]]) -
             }
         changed.append({**one, "proposal": number})
     return changed
+
+
+def _waiting(caller: Caller, body: BatchIn) -> dict[str, tuple[int, bytes]]:
+    """What waits, by path, refused as soon as the answer is too large."""
+    assert caller.agent is not None
+    found: dict[str, tuple[int, bytes]] = {}
+    thread, size = _thread(body.thread_id), 0
+    for start in range(0, len(body.paths), READ_AT_ONCE):
+        part = body.paths[start : start + READ_AT_ONCE]
+        found |= proposals.waiting_texts(
+            caller.space, caller.agent, [path for path in part if path not in found], thread
+        )
+        size += sum(len(found[path][1]) for path in part if path in found)
+        _check_size(size)
+    return found
 
 
 def _in_batch(path: str, found: Published | HubError) -> dict[str, Any]:

@@ -40,6 +40,15 @@ def test_a_file_that_is_asked_for_many_times_counts_as_often(space, forge):
     assert answer[0] == answer[2]
 
 
+def test_what_waits_counts_as_often_as_it_is_asked_for(space, forge):
+    path = "/memories/waits.md"
+    forge("PUT", f"files{path}", {"content": "word " * 100_000})
+    asked = {"paths": [path] * 100, "waiting": True}
+    assert code(forge("POST", "batch", asked)) == (422, "too_many_bytes")
+    answer = forge("POST", "batch", asked | {"paths": [path, PATH, path]}).json()["files"]
+    assert [one["proposal"] for one in answer] == [1, None, 1]
+
+
 def test_sixty_paths_are_read_in_their_order(space, forge):
     names = [f"/memories/{at}.md" for at in range(60)]
     for name in names[::2]:
