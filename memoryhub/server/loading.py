@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def without_collections() -> Iterator[None]:
-    """For imports: what modules hold stays, and the collector of garbage would walk through it again and again, a sixth of a
-    start. It never looks at it later either, nor at what was garbage by then: this is for processes that end soon."""
+    """Switches the garbage collector off during imports, where it would take a sixth of a start. What was made meanwhile is never
+    collected, so this is for processes that end soon."""
     gc.disable()
     try:
         yield

@@ -60,7 +60,7 @@ def signed_in(view: View) -> View:
 
 
 def recently_signed_in(view: View) -> View:
-    """For changes that would let somebody else in for good: who signed in long ago shows first that it is them."""
+    """For changes that give lasting access: people who signed in more than 15 minutes ago first confirm who they are."""
 
     @wraps(view)
     def guarded(request: HttpRequest, **kwargs: Any) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""The one door for every token: whom it stands for, or the refusal that says why it stands for nobody.
+"""Authenticates every token: who it belongs to, or the refusal that says why it is not valid.
 
 Prompts, files, writes, polling and the metrics all come through `authenticate`. One prepared statement reads the token, its
 space and its agent or person; a rule for tokens that is added here holds everywhere.

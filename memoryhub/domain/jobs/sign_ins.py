@@ -1,4 +1,4 @@
-"""Every hour: what sign-ins left behind goes."""
+"""The hourly job that deletes what sign-ins left behind. Not in `accounts`, which `jobs` imports."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from memoryhub.domain.jobs import queue
 
 @queue.periodic("sign_ins.forget", every=timedelta(hours=1))
 def forget_sign_ins() -> None:
-    """Strangers make rows as well: a session for each visit to a provider, a count for each name that they try."""
+    """Deletes sessions that ended and counts of failed tries, of strangers too: each visit and each name tried makes a row."""
     accounts.forget_ended_sign_ins()

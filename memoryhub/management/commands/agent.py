@@ -13,7 +13,7 @@ from memoryhub.models import HUB
 
 
 class Command(HubCommand):
-    help = "Make an agent and print its token, once."
+    help = "Create an agent and print its token once."
     offers_json = True
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -32,4 +32,4 @@ class Command(HubCommand):
         return {"agent": agent.slug, "space": space.slug, "token": secret}
 
     def say(self, answer: dict[str, Any]) -> str:
-        return f"Made the agent {answer['agent']} in {answer['space']}. Its token, shown this once:\n{answer['token']}"
+        return f"Created the agent {answer['agent']} in {answer['space']}. Its token is shown only once:\n{answer['token']}"

@@ -21,7 +21,7 @@ class Command(HubCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("number", type=int, metavar="N")
-        parser.add_argument("--note", default="", metavar="TEXT", help="a word for the agent")
+        parser.add_argument("--note", default="", metavar="TEXT", help="a note for the agent")
         parser.add_argument("--seen", default="", metavar="SHA256", help="only if the result is still this one")
         parser.add_argument(
             "--no-secret",

@@ -19,7 +19,7 @@ LONGTERM = "longterm"  # JSON lines as a hub exports them
 
 
 class Command(HubCommand):
-    help = "Bring in what another program keeps of memory, or exported long-term memory. Look first with --dry-run."
+    help = "Import the memory of another program, or exported long-term memory. Use --dry-run first."
     offers_json = True
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -28,11 +28,9 @@ class Command(HubCommand):
         parser.add_argument("path", type=Path, help="a file, or a folder with everything in it")
         parser.add_argument("--space", default="main")
         parser.add_argument("--to", default="/memories/", metavar="PREFIX", help="where files go (default: /memories/)")
-        parser.add_argument("--as", dest="person", metavar="USER", help="in whose name")
-        parser.add_argument("--dry-run", action="store_true", help="only say what is new, same, or something else")
-        parser.add_argument(
-            "--overwrite", action="store_true", help="take the other text where ours says something else"
-        )
+        parser.add_argument("--as", dest="person", metavar="USER", help="the person in whose name it is imported")
+        parser.add_argument("--dry-run", action="store_true", help="only list what is new, identical or different")
+        parser.add_argument("--overwrite", action="store_true", help="replace texts that are different here")
 
     def run(self, **options: Any) -> dict[str, Any]:
         space = spaces.get_by_slug(options["space"])

@@ -26,7 +26,7 @@ class Command(HubCommand):
         parser.add_argument(
             "--agent", metavar="NAME", help="gets the sources as its own list, and react_prompt as its base prompt"
         )
-        parser.add_argument("--dry-run", action="store_true", help="only say what would be taken")
+        parser.add_argument("--dry-run", action="store_true", help="only list what would be imported")
 
     def run(self, **options: Any) -> dict[str, Any]:
         space = spaces.get_by_slug(options["space"])

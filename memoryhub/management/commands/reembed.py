@@ -15,22 +15,20 @@ from memoryhub.models import HUB, Space
 
 
 class Command(HubCommand):
-    help = (
-        "Make vectors with another embedder; the old ones serve until all are there. Stopped, it goes on where it was."
-    )
+    help = "Create vectors with another embedder; the old ones are used until all are there. If stopped, it continues where it was."
     offers_json = True
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("--space", metavar="SLUG", help="one space; without it, every space")
         parser.add_argument("--to", metavar="NAME", help="the embedder; without it, the one of MEMORYHUB_EMBEDDER")
-        parser.add_argument("--back", action="store_true", help="let the embedder before serve again")
+        parser.add_argument("--back", action="store_true", help="switch back to the previous embedder")
 
         parser.add_argument(
-            "--kept", action="store_true", help="change nothing; say whose vectors there are, and what for"
+            "--kept", action="store_true", help="list the vectors by embedder and what they are for; changes nothing"
         )
         parser.add_argument(
-            "--drop", metavar="MADE_BY", help="delete the vectors of an embedder that nobody needs any more"
+            "--drop", metavar="MADE_BY", help="delete the vectors of an embedder that is no longer used"
         )
 
     def run(self, **options: Any) -> dict[str, Any]:

@@ -12,13 +12,13 @@ from memoryhub.models import HUB
 
 
 class Command(HubCommand):
-    help = "Append a path to what is injected into prompts, for every agent or for one."
+    help = "Add a source: a path whose text is put into the prompts of every agent, or of one."
     offers_json = True
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("action", choices=["add"])
-        parser.add_argument("path", metavar="PATH", help="such as /memories/AGENTS.md; it may be missing still")
+        parser.add_argument("path", metavar="PATH", help="such as /memories/AGENTS.md; the file may be created later")
         parser.add_argument("--space", default="main", metavar="SLUG", help="default: main")
         parser.add_argument("--agent", metavar="NAME", help="only for this agent")
 

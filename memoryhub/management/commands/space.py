@@ -13,14 +13,14 @@ from memoryhub.models import HUB, Role
 
 
 class Command(HubCommand):
-    help = "Make an empty space: no mounts, no sources."
+    help = "Create an empty space: no mounts, no sources."
     offers_json = True
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("verb", choices=["add"])
         parser.add_argument("slug", help="its address: small letters, digits and hyphens")
-        parser.add_argument("--name", default="", help="as people call it")
+        parser.add_argument("--name", default="", help="the name that pages show")
 
     def run(self, **options: Any) -> dict[str, Any]:
         space = spaces.create(HUB, options["slug"], options["name"])
