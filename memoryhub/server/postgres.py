@@ -83,18 +83,23 @@ def account(data_dir: Path) -> pwd.struct_passwd | None:
     raise Unavailable(f"PostgreSQL does not run as root, and there is no other user: add one named {ACCOUNT!r}.")
 
 
+# How many of these folders come before the first that cannot be entered; nothing if there is none.
+FIRST_CLOSED = 'n=0; for folder; do test -x "$folder" || { echo $n; exit; }; n=$((n+1)); done'
+
+
 def _require_reachable(data_dir: Path, user: pwd.struct_passwd | None) -> None:
     if user is None:
         return
     let_group_in(data_dir, user.pw_gid)
-    for folder in reversed([data_dir, *data_dir.parents]):
-        if run(["/bin/sh", "-c", 'test -x "$1"', "sh", folder], user).returncode != 0:
-            mode = stat.S_IMODE(folder.stat().st_mode)
-            raise DataDirError(
-                f"PostgreSQL does not run as root but as the user {user.pw_name!r}, who cannot enter {folder} "
-                f"(mode {mode:04o}), so the data directory {data_dir} cannot be used: choose another with --data-dir, "
-                f"for example {ROOT_DATA_DIR}."
-            )
+    folders = [*reversed(data_dir.parents), data_dir]
+    if entered := run(["/bin/sh", "-c", FIRST_CLOSED, "sh", *folders], user).stdout.strip():
+        folder = folders[int(entered)]
+        mode = stat.S_IMODE(folder.stat().st_mode)
+        raise DataDirError(
+            f"PostgreSQL does not run as root but as the user {user.pw_name!r}, who cannot enter {folder} "
+            f"(mode {mode:04o}), so the data directory {data_dir} cannot be used: choose another with --data-dir, "
+            f"for example {ROOT_DATA_DIR}."
+        )
 
 
 # --- making the cluster ----------------------------------------------------------------------------------------------

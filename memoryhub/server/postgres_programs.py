@@ -9,6 +9,7 @@ import pwd
 import shutil
 import subprocess
 import tempfile
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -88,6 +89,7 @@ def installed_package() -> Path:
     return Path(spec.submodule_search_locations[0])
 
 
+@cache  # a start asks, and so does the stop
 def can_run(folder: Path, user: pwd.struct_passwd) -> bool:
     """Whether a user can run the programs in a folder."""
     try:
