@@ -25,7 +25,7 @@ import httpx
 import psutil
 
 from memoryhub.server import postgres
-from tests import pgbouncer
+from tests import pgbouncer, places
 from tests.running import TREE, Hub, clean, command, copy, own_place
 
 FAST = {"fsync": "off"}
@@ -90,14 +90,14 @@ class Cluster:
     def keep_copy(self, to: str) -> None:
         """A copy of the database as it is now."""
         postgres.stop(self.server)
-        copy(self.server / "postgres", self.place / to)
+        copy(self.server / "postgres", self.server / to)
         postgres.start(self.server, self.settings)
 
     def fall_back_to(self, kept: str) -> None:
         """The server is gone, and another takes its place that lagged behind."""
         postgres.stop(self.server)
         shutil.rmtree(self.server / "postgres")
-        (self.place / kept).rename(self.server / "postgres")
+        (self.server / kept).rename(self.server / "postgres")
         postgres.start(self.server, self.settings)
 
     def start_replica(self, *, synchronous: bool = True) -> None:
@@ -155,8 +155,12 @@ class Cluster:
         """An empty folder for the next replica: another one each time."""
         self.replicas += 1
         folder = self.place / (f"replica-{self.replicas}" if self.replicas > 1 else "replica")
-        folder.mkdir(exist_ok=True)
+        self.make_folder(folder)
         return folder
+
+    def make_folder(self, folder: Path) -> None:
+        """Makes the empty folder of a server."""
+        places.make_in_memory(folder)
 
     def fail_over(self) -> None:
         """The server dies with its machine, and the replica takes its place."""

@@ -31,6 +31,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 
 from memoryhub.server import postgres
 from memoryhub.sessions import SessionStore
+from tests import places
 from tests.emptying import empty_database
 from tests.running import (  # noqa: F401  fixtures
     cluster_once,
@@ -60,7 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     # A test run that is told to stop shall stop its database too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    for left in Path("/tmp").glob("memoryhub-test-*"):
+    for left in [*places.TMP.glob("memoryhub-test-*"), *places.for_databases().glob("memoryhub-test-*")]:
         found = RUN.fullmatch(left.name)
         if found and left.stat().st_uid == os.geteuid() and not psutil.pid_exists(int(found[1])):
             _remove(left)

@@ -22,6 +22,7 @@ import pytest
 
 from memoryhub.client import MemoryHub
 from memoryhub.server import postgres
+from tests import places
 
 TREE = Path(__file__).parents[1]
 READY = re.compile(r"memoryhub ready: (http://[^/]+)(/login/once/[\w-]+/)\n")
@@ -155,8 +156,9 @@ def refused(*arguments: str, **environment: str) -> str:
 @contextlib.contextmanager
 def own_place() -> Iterator[Path]:
     """An empty folder that the database's user can reach; whatever still runs there is ended."""
-    folder = Path(tempfile.mkdtemp(prefix="memoryhub-up-", dir="/tmp"))
+    folder = Path(tempfile.mkdtemp(prefix="memoryhub-up-", dir=places.TMP))
     folder.chmod(0o755)
+    places.twin(folder).mkdir(mode=0o755, exist_ok=True)
     try:
         yield folder
     finally:
@@ -166,6 +168,7 @@ def own_place() -> Iterator[Path]:
                     process.kill()
         postgres.stop(folder / "data")
         shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(places.twin(folder), ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -230,7 +233,9 @@ def migrated_once(cluster_once: Path) -> Path:
 
     def migrate(data_dir: Path) -> None:
         done = command("migrate", "--data-dir", str(copy(cluster_once, data_dir)))
-        assert done.returncode == 0, done.stderr
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "Applying memoryhub.0001_initial... OK" in done.stdout
+        assert postgres.postmaster_pid(data_dir) is None
 
     return made_once("migrated", migrate)
 
@@ -250,7 +255,7 @@ def wheel() -> Path:
 def copy(made: Path, to: Path) -> Path:
     # Half of a fresh cluster is zeros that wait to be written over.
     holes = ["--sparse=always"] if sys.platform == "linux" else []
-    subprocess.run(["cp", "-a", *holes, made, to], check=True)
+    subprocess.run(["cp", "-a", *holes, f"{made}/.", places.make_in_memory(to)], check=True)
     return to
 
 

@@ -8,9 +8,11 @@ import os
 import tempfile
 from pathlib import Path
 
+from tests import places
+
 if "MEMORYHUB_TEST_RUN" not in os.environ:
     # The name says whose run it is: what a killed run left behind is removed by the next one.
-    place = tempfile.mkdtemp(prefix=f"memoryhub-test-{os.getpid()}-", dir="/tmp")
+    place = tempfile.mkdtemp(prefix=f"memoryhub-test-{os.getpid()}-", dir=places.for_databases())
     os.environ["MEMORYHUB_TEST_RUN"] = os.environ["MEMORYHUB_DATA_DIR"] = place
     for name in ("DATABASE_URL", "SECRET_KEY", "ALLOWED_HOSTS", "DEBUG", "MEMORYHUB_URL", "MEMORYHUB_TOKEN"):
         os.environ.pop(name, None)

@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +18,7 @@ import pytest
 
 from memoryhub.errors import HubError
 from memoryhub.server import datadir, postgres, postgres_programs
+from tests import places
 from tests.running import copy
 
 ROOT = os.geteuid() == 0
@@ -28,8 +28,7 @@ FAST = {"fsync": "off"}
 
 @pytest.fixture
 def data_dir() -> Iterator[Path]:
-    place = Path(tempfile.mkdtemp(prefix="memoryhub-try-", dir="/tmp"))
-    place.chmod(0o755)  # the user that runs the server for root has to pass through
+    place = places.new_folder("memoryhub-try-")
     yield place / "data"
     postgres.stop(place / "data")
     shutil.rmtree(place, ignore_errors=True)

@@ -42,17 +42,12 @@ class SoakCluster(Cluster):
 
     # ---- servers
 
-    def disk(self, folder: Path) -> None:
-        """A disk of its own for a server, where that can be had: so that it can be full alone."""
+    def make_folder(self, folder: Path) -> None:
+        """On a disk of its own, where that can be had: so that it can be full alone."""
         folder.mkdir(exist_ok=True)
         options = ["mount", "-t", "tmpfs", "-o", f"size={DISK},mode=0755", "tmpfs", str(folder)]
         if os.geteuid() == 0 and subprocess.run(options, capture_output=True).returncode == 0:
             self.disks.append(folder)
-
-    def replica_folder(self) -> Path:
-        folder = super().replica_folder()
-        self.disk(folder)
-        return folder
 
     def remove_disk(self, folder: Path) -> None:
         if folder in self.disks:
@@ -157,7 +152,7 @@ def start_servers(cluster: SoakCluster, *, replica: bool, bouncer: bool) -> None
     postgres.prepare(fresh)
     with postgres.ensure_running(fresh, FAST):
         pass
-    cluster.disk(cluster.server)
+    cluster.make_folder(cluster.server)
     copy(fresh / "postgres", cluster.server / "postgres")
     shutil.rmtree(fresh)
     postgres.start(cluster.server, cluster.settings)
