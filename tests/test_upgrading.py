@@ -22,7 +22,7 @@ from psycopg import sql
 from memoryhub.migrations import _older
 from memoryhub.server import migrate as migrating
 from memoryhub.server import postgres
-from tests.running import command
+from tests.running import command, several
 
 FIXTURES = Path(__file__).parent / "fixtures"
 POSTINGS = importlib.import_module("memoryhub.migrations.0008_postings_in_order")
@@ -85,12 +85,11 @@ def rows(connection: psycopg.Connection) -> dict[str, dict[Any, dict[str, Any]]]
 
 
 @pytest.fixture(scope="module")
-def fresh(database_server, tmp_path_factory) -> set[tuple[str, ...]]:
-    """What a new installation makes."""
-    with new_database() as address:
-        migrate(address, tmp_path_factory.mktemp("fresh"))
-        with psycopg.connect(address) as connection:
-            return catalog(connection)
+def fresh(django_db_setup, django_db_blocker) -> set[tuple[str, ...]]:
+    """What a new installation makes: the database of the other tests was migrated from nothing as well."""
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        cursor.execute(CATALOG)
+        return set(cursor.fetchall())
 
 
 @pytest.mark.parametrize("left_at", ["0007", "0021"])
@@ -128,17 +127,16 @@ def test_a_database_of_a_release_goes_on(release, fresh, tmp_path):
         after = rows(connection)
         assert catalog(connection) == fresh
         hub = {"DATABASE_URL": address, "MEMORYHUB_DATA_DIR": str(tmp_path), "MEMORYHUB_EMBEDDER": "hashing"}
-        prompt = command("prompt", "--agent", "forge", **hub)
-        assert prompt.returncode == 0, prompt.stderr
-        told = command("doctor", **hub)
-        assert [line for line in told.stdout.splitlines() if "WRONG" in line] == []
+        doctor, (status, prompt, told) = several(["doctor"], ["prompt", "--agent", "forge"], **hub)
+        assert (status, told) == (0, "")
+        assert [line for line in doctor[1].splitlines() if "WRONG" in line] == []
     for table, kept in before.items():
         if table in CHANGED_SINCE or table == "django_migrations":
             continue
         for key, row in kept.items():
             assert without_packed(after[table][key]).items() >= without_packed(row).items(), table
     asked = dumped.split("-- prompt: ", 1)[1].split("\n", 1)[0]
-    assert hashlib.sha256(prompt.stdout.encode()).hexdigest() == asked
+    assert hashlib.sha256(prompt.encode()).hexdigest() == asked
 
 
 def test_the_first_release_and_the_state_before_the_next_are_there():

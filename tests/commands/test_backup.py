@@ -18,7 +18,8 @@ from django.apps import apps
 from psycopg import sql
 
 from memoryhub.server import dump, postgres
-from tests.running import TREE, clean, command, copied, copy, several
+from tests import places
+from tests.running import TREE, clean, copy, several
 
 
 @pytest.fixture
@@ -98,9 +99,8 @@ def everything(data_dir: Path) -> dict[str, list[str]]:
     return found
 
 
-def test_every_row_of_every_table_comes_back(place, data_dir, started_once):
+def test_a_new_hub_becomes_the_old_one_with_every_row_of_every_table(place, data_dir):
     fill(data_dir)
-    copy(started_once, place / "new")
     before = everything(data_dir)
     tables = {
         model._meta.db_table.rpartition(".")[2].strip('"') for model in apps.get_app_config("memoryhub").get_models()
@@ -110,15 +110,19 @@ def test_every_row_of_every_table_comes_back(place, data_dir, started_once):
         for table in {*tables, "django_session", "mfa_authenticator", "socialaccount_socialaccount"}
         if not before[table]
     } == set(), "nothing to compare there"
-    do(f"backup {place}/hub.tar", data_dir=data_dir)
-    do(f"restore {place}/hub.tar", data_dir=place / "new")
-    after = everything(place / "new")
+    answer = json.loads(do(f"backup {place}/hub.tar --json", data_dir=data_dir))
+    assert answer["bytes"] == (place / "hub.tar").stat().st_size
+    assert (place / "hub.tar").stat().st_mode & 0o777 == 0o600
+    new = places.make_in_memory(place / "new")
+    assert "2 spaces" in do(f"restore {place}/hub.tar", data_dir=new)
+    assert (new / "secret_key").read_text() == (data_dir / "secret_key").read_text()
+    after = everything(new)
     # What the restore itself changes: it makes every prompt stale, and says so.
     expected = {"memoryhub_space", "line", "sequences"}
     assert {table for table in before if before[table] != after.get(table)} <= expected
     assert before.keys() == after.keys()
     assert set(before["line"]) < set(after["line"]) and len(after["line"]) == len(before["line"]) + 1
-    assert len(after["memoryhub_space"]) == len(before["memoryhub_space"])
+    assert len(after["memoryhub_space"]) == len(before["memoryhub_space"]) == 2
 
 
 def test_what_not_every_server_knows_is_left_out_and_no_line_of_data():
@@ -130,17 +134,6 @@ def test_what_not_every_server_knows_is_left_out_and_no_line_of_data():
     script = [setting, b"SET row_security = off;\n", noted, *data, noted]
     _, _, *loaded, _ = dump._script_for_server(script)
     assert loaded == [script[1], *data]
-
-
-def test_a_new_hub_becomes_the_old_one(place, data_dir):
-    answer = json.loads(do("space add team", f"backup {place}/hub.tar --json", data_dir=data_dir))
-    assert answer["bytes"] == (place / "hub.tar").stat().st_size
-    assert (place / "hub.tar").stat().st_mode & 0o777 == 0o600
-    done = command("restore", str(place / "hub.tar"), "--data-dir", str(place / "new"))
-    assert (done.returncode, done.stderr) == (0, "") and "2 spaces" in done.stdout
-    assert slugs(place / "new") == ["main", "team"]
-    assert (place / "new/secret_key").read_text() == (place / "data/secret_key").read_text()
-    do("doctor", data_dir=place / "new")
 
 
 def test_what_was_there_is_kept_and_files_say_again_what_the_backup_says(place, data_dir):
@@ -166,66 +159,42 @@ def test_a_drill_in_another_data_directory_touches_nothing_that_is_live(place, d
     (folder / "AGENTS.md").write_text("one\n")
     do(f"mount add /notes/ --dir {folder}", f"backup {place}/hub.tar", data_dir=data_dir)
     (folder / "AGENTS.md").write_text("two\n")
-    said = do(f"restore {place}/hub.tar", data_dir=place / "drill").splitlines()
-    assert said[0].startswith(f"Replacing everything in {place / 'drill'} by the backup of ")
-    assert (folder / "AGENTS.md").read_text() == "two\n"
+    restored, doctor = tried(f"restore {place}/hub.tar", "doctor", data_dir=place / "drill")
+    assert restored[::2] == doctor[::2] == (0, "")
+    assert restored[1].startswith(f"Replacing everything in {place / 'drill'} by the backup of ")
     assert (place / "drill-mounts/main/notes/AGENTS.md").read_text() == "one\n"
-    do("doctor", data_dir=place / "drill")
     assert (folder / "AGENTS.md").read_text() == "two\n"
     told = json.loads(do(f"restore {place}/hub.tar --write-mounts --json", data_dir=place / "other"))
     assert (told["mounts"], told["problems"]) == (None, [])
     assert (folder / "AGENTS.md").read_text() == "one\n"
 
 
-def test_it_is_made_while_the_hub_runs_and_restored_only_while_it_does_not(place, hub):
-    backup, (status, _, told) = tried(f"backup {place}/hub.tar", f"restore {place}/hub.tar", data_dir=hub.data_dir)
-    assert (backup[0], backup[2], status) == (0, "", 1)
-    assert f"Another hub (process {hub.process.pid})" in told and told.count("\n") == 1
-
-
-class TestRefusals:
-    """All on one hub, whose database runs on: it stays as it was."""
-
-    @pytest.fixture(scope="class")
-    @classmethod
-    def data_dir(cls, started_once):
-        with copied(started_once) as data_dir, postgres.ensure_running(data_dir, {"fsync": "off"}):
-            yield data_dir
-
-    @pytest.fixture(scope="class")
-    @classmethod
-    def made(cls, data_dir):
-        """A backup of it, to be made wrong."""
-        do("space add team", f"backup {data_dir.parent}/hub.tar", data_dir=data_dir)
-        return data_dir.parent / "hub.tar"
-
-    def test_no_such_file_and_no_backup(self, place, data_dir):
-        (place / "note").write_text("hello")
-        with tarfile.open(place / "other.tar", "w") as tar:
-            tar.add(place / "note")
-        names = ("nothing", "note", "other.tar")
-        missing, *others = tried(*(f"restore {place / name}" for name in names), data_dir=data_dir)
-        assert missing == (1, "", f"There is no file {place / 'nothing'}.\n")
-        for name, answer in zip(names[1:], others, strict=True):
-            assert answer == (1, "", f"{place / name} is no backup of memoryhub, or it is damaged.\n")
-
-    def test_a_newer_version_and_a_damaged_dump_change_nothing(self, place, data_dir, made):
-        about = {"format": 1, "migrations": ["memoryhub.9999_future"]}
-        rewrite(made, "manifest.json", json.dumps(about).encode(), to=place / "newer.tar")
-        with tarfile.open(made) as tar:
-            dump = tar.extractfile("database.dump").read()
-        rewrite(made, "database.dump", dump[: len(dump) - 2000], to=place / "damaged.tar")
-        told = tried(f"restore {place}/newer.tar", f"restore {place}/damaged.tar", data_dir=data_dir)
-        for status, said, why in told:
-            assert (status, said, why.count("\n")) == (1, "", 1), why
-        assert "created by a newer memoryhub" in told[0][2]
-        assert slugs(data_dir) == ["main", "team"]
-        assert not list(data_dir.glob("before-restore-*"))
-
-    def test_a_place_that_cannot_be_written(self, place, data_dir):
-        nowhere, unwritable = tried(f"backup {place}/nowhere/hub.tar", "backup /proc/hub.tar", data_dir=data_dir)
-        assert nowhere == (1, "", f"There is no folder {place / 'nowhere'}.\n")
-        assert unwritable[:2] == (1, "") and "could not be written" in unwritable[2]
+def test_refusals_change_nothing(place, data_dir):
+    """On one hub, whose database runs on: it stays as it was."""
+    made = place / "hub.tar"
+    lines = ["space add team", f"backup {made}", f"backup {place}/nowhere/hub.tar", "backup /proc/hub.tar"]
+    *done, nowhere, unwritable = tried(*lines, data_dir=data_dir)
+    assert [one[::2] for one in done] == [(0, ""), (0, "")]
+    assert nowhere == (1, "", f"There is no folder {place / 'nowhere'}.\n")
+    assert unwritable[:2] == (1, "") and "could not be written" in unwritable[2]
+    (place / "note").write_text("hello")
+    with tarfile.open(place / "other.tar", "w") as tar:
+        tar.add(place / "note")
+    about = {"format": 1, "migrations": ["memoryhub.9999_future"]}
+    rewrite(made, "manifest.json", json.dumps(about).encode(), to=place / "newer.tar")
+    with tarfile.open(made) as tar:
+        dump = tar.extractfile("database.dump").read()
+    rewrite(made, "database.dump", dump[: len(dump) - 2000], to=place / "damaged.tar")
+    names = ("nothing", "note", "other.tar", "newer.tar", "damaged.tar")
+    missing, *others, newer, damaged = tried(*(f"restore {place / name}" for name in names), data_dir=data_dir)
+    assert missing == (1, "", f"There is no file {place / 'nothing'}.\n")
+    for name, answer in zip(names[1:3], others, strict=True):
+        assert answer == (1, "", f"{place / name} is no backup of memoryhub, or it is damaged.\n")
+    for status, said, why in (newer, damaged):
+        assert (status, said, why.count("\n")) == (1, "", 1), why
+    assert "created by a newer memoryhub" in newer[2]
+    assert slugs(data_dir) == ["main", "team"]
+    assert not list(data_dir.glob("before-restore-*"))
 
 
 def rewrite(archive: Path, name: str, content: bytes, *, to: Path) -> None:

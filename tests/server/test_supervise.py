@@ -10,12 +10,14 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import httpx
 import psutil
 import pytest
 
-from memoryhub.server import postgres
+from memoryhub.errors import HubError
+from memoryhub.server import postgres, serve
 from tests.running import (
     COMMAND,
     TREE,
@@ -84,41 +86,39 @@ class TestStart:
             assert answer.headers["Content-Encoding"] == coding
             assert "immutable" in answer.headers["Cache-Control"]
 
-    def test_a_command_uses_the_running_hubs_database_and_leaves_it_running(self, steady):
-        assert command("doctor", "--data-dir", str(steady.data_dir)).returncode == 0
+    def test_commands_use_the_running_hubs_database_and_leave_it_running(self, steady):
+        """A backup is made while it runs, and restored only while it does not."""
+        backup = str(steady.data_dir.parent / "hub.tar")
+        lines = [
+            [*line, "--data-dir", str(steady.data_dir)]
+            for line in (["doctor"], ["backup", backup], ["restore", backup])
+        ]
+        doctor, kept, (status, _, told) = several(*lines)
+        assert (doctor[0], kept[0], kept[2], status) == (0, 0, "", 1)
+        assert f"Another hub (process {steady.process.pid})" in told and told.count("\n") == 1
         assert httpx.get(f"{steady.url}/readyz").status_code == 200
 
-    def test_a_folder_is_mounted_and_another_one_later_moves_the_mount(self, place, cluster_once):
-        """On a database that `migrate` made ready: it found the server stopped, and stopped it again."""
-        data_dir = copy(cluster_once, place / "data")
-        done = command("migrate", "--data-dir", str(data_dir))
-        assert (done.returncode, done.stderr) == (0, "")
-        assert "Applying memoryhub.0001_initial... OK" in done.stdout
-        assert postgres.postmaster_pid(data_dir) is None
-        for name in ("one", "two"):
-            (place / name).mkdir()
-        hub = Hub(place / "data", str(place / "one")).wait_ready()
-        hub.stop()
-        assert [line.split(maxsplit=1)[0] for line in hub.said] == ["memoryhub", "memoryhub"]
-        assert hub.said[0] == f"memoryhub shows 0 files of {place / 'one'}, 0 left out\n"
-        hub = Hub(place / "data", str(place / "two")).wait_ready()
-        hub.stop()
-        assert f"/memories/ moved from {place / 'one'} to {place / 'two'}.\n" in hub.said
-        (place / "two").rmdir()
-        hub = Hub(place / "data").wait_ready()
-        hub.stop()
-        assert len(hub.said) == 1
-        told = f"mount /memories/ of main is skipped for now: {place / 'two'} does not exist. Make the folder,"
-        assert told in hub.stderr()
-        assert "Traceback" not in hub.stderr()
+
+def leftover_processes(data_dir: Path) -> tuple[subprocess.Popen[bytes], ...]:
+    """A process that an earlier hub left, and another program that has the number of one."""
+    notes = data_dir / "processes"
+    notes.mkdir(exist_ok=True)
+    ours, stranger = (subprocess.Popen(["sleep", "60"]) for _ in range(2))
+    (notes / str(ours.pid)).write_text(repr(psutil.Process(ours.pid).create_time()))
+    (notes / str(stranger.pid)).write_text("12345.0")  # its number, somebody else's birth
+    return ours, stranger
 
 
-def ends_in_order(hub: Hub, number: int = signal.SIGTERM, said: str = "") -> None:
-    """The signal ends it with 0, and no process is left; nothing else was said on stderr."""
-    family = whole_family(hub)
-    assert hub.stop(number) == 0
-    assert gone(family)
-    assert hub.stderr() == said
+def starts_in_time(seconds: float) -> None:
+    """A second start takes less than three seconds."""
+    crowd = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))  # others that share the processors just now
+    assert seconds < 3 * crowd
+
+
+def answers_to_its_own_address(hub: Hub) -> None:
+    local = hub.url.replace("0.0.0.0", "127.0.0.1")
+    assert httpx.get(f"{local}/login/", headers={"Host": hub.url.removeprefix("http://")}).status_code == 200
+    assert httpx.get(f"{local}/login/", headers={"Host": "hub.example.org"}).status_code == 400
 
 
 class TestStop:
@@ -131,10 +131,22 @@ class TestStop:
             assert gone(family)
             assert postgres.postmaster_pid(place / "data") is None
 
-    def test_ctrl_c_in_a_terminal_goes_to_its_whole_group_and_ends_it_in_order(self, data_dir):
-        """What has begun is answered; new connections are refused at once, so that a proxy asks another node."""
-        hub = Hub(data_dir, start_new_session=True).wait_ready()
-        family, port = hub.family(), httpx.URL(hub.url).port
+    def test_under_nohup_it_outlives_the_terminal_and_ctrl_c_ends_its_whole_group_in_order(self, data_dir):
+        """One start, on every address: what an earlier hub left is ended first, and it says who is refused. What has begun before
+        the end is answered; new connections are refused at once, so that a proxy asks another node."""
+        ours, stranger = leftover_processes(data_dir)
+        began = time.monotonic()
+        every_address = ["nohup", *COMMAND]
+        hub = Hub(data_dir, "--host", "0.0.0.0", command=every_address, start_new_session=True).wait_ready()
+        starts_in_time(time.monotonic() - began)
+        assert (ours.wait(5), stranger.poll()) == (-signal.SIGKILL, None)
+        stranger.kill()
+        stranger.wait()
+        answers_to_its_own_address(hub)
+        hub.process.send_signal(signal.SIGHUP)
+        time.sleep(0.5)
+        family, port = whole_family(hub), httpx.URL(hub.url).port
+        assert serves(hub)
         with socket.create_connection(("127.0.0.1", port), 10) as begun:
             begun.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n")
             time.sleep(0.3)
@@ -147,14 +159,8 @@ class TestStop:
             assert begun.recv(1000).startswith(b"HTTP/1.1 200")
         assert hub.process.wait(20) == 0
         assert gone(family)
-        assert hub.stderr() == ""
-
-    def test_under_nohup_a_closed_terminal_does_not_end_it(self, data_dir):
-        hub = Hub(data_dir, command=["nohup", *COMMAND]).wait_ready()
-        hub.process.send_signal(signal.SIGHUP)
-        time.sleep(0.5)
-        assert serves(hub)
-        assert hub.stop() == 0
+        assert not list((data_dir / "processes").iterdir())
+        assert hub.stderr() == "Other machines are refused until ALLOWED_HOSTS names how they call this one.\n"
 
     def test_a_command_that_is_told_to_stop_stops_the_database_it_started(self, data_dir):
         working = subprocess.Popen([*COMMAND, "work", "--data-dir", str(data_dir)], cwd=TREE, env=clean())
@@ -190,28 +196,45 @@ def test_a_signal_that_comes_while_it_forks_is_not_lost():
 
 
 class TestKilled:
-    def test_whatever_is_killed_comes_back_or_the_next_start_works(self, hub):
-        """One data directory for all of it: each part, then the hub, then everything; SIGINT ends the last start."""
+    def test_whatever_is_killed_comes_back_or_the_next_start_works(self, place, migrated_once):
+        """One data directory for all of it: each part, then the hub, then everything; SIGHUP ends the last start. Each start has
+        another folder: the first is mounted, another one later moves the mount, and one that is gone is skipped."""
+        data_dir = copy(migrated_once, place / "data")
+        for name in ("one", "two"):
+            (place / name).mkdir()
+        hub = Hub(data_dir, str(place / "one")).wait_ready()
+        assert hub.said == [
+            f"memoryhub shows 0 files of {place / 'one'}, 0 left out\n",
+            f"memoryhub ready: {hub.link}\n",
+        ]
         self.kill_a_worker(hub)
         self.kill_the_background_process(hub)
         self.kill_the_parent_of_the_workers(hub)
-        os.kill(postgres.postmaster_pid(hub.data_dir), signal.SIGKILL)
+        os.kill(postgres.postmaster_pid(data_dir), signal.SIGKILL)
         assert serves(hub, 20)
         assert "The database had stopped; it is started again." in hub.stderr()
         family = hub.family()
         hub.process.kill()
         hub.process.wait()
         assert gone(family[:-1])  # all but the database's server
-        again = Hub(hub.data_dir).wait_ready()
+        again = Hub(data_dir, str(place / "two")).wait_ready()
+        assert f"/memories/ moved from {place / 'one'} to {place / 'two'}.\n" in again.said
         assert serves(again)
         assert again.stderr() == ""
         for process in (everything := whole_family(again)):
             process.kill()
         again.process.wait()
         assert gone([*family, *everything])
-        last = Hub(hub.data_dir).wait_ready()
+        (place / "two").rmdir()
+        last = Hub(data_dir).wait_ready()
+        assert len(last.said) == 1
         assert serves(last)
-        ends_in_order(last, signal.SIGINT)
+        skipped = f"mount /memories/ of main is skipped for now: {place / 'two'} does not exist. Make the folder,"
+        assert skipped in last.stderr()
+        family = whole_family(last)
+        assert last.stop(signal.SIGHUP) == 0
+        assert gone(family)
+        assert "Traceback" not in last.stderr()
 
     def kill_the_parent_of_the_workers(self, hub):
         web = hub.web()
@@ -241,47 +264,29 @@ class TestKilled:
         assert now
         assert now != [others[0].pid]
 
-    def test_workers_that_outlived_their_hub_are_ended_by_the_next_start(self, data_dir):
-        notes = data_dir / "processes"
-        notes.mkdir(exist_ok=True)
-        ours, stranger = (subprocess.Popen(["sleep", "60"]) for _ in range(2))
-        (notes / str(ours.pid)).write_text(repr(psutil.Process(ours.pid).create_time()))
-        (notes / str(stranger.pid)).write_text("12345.0")  # its number, somebody else's birth
-        hub = Hub(data_dir).wait_ready()
-        assert ours.wait(5) == -signal.SIGKILL
-        assert stranger.poll() is None
-        stranger.kill()
-        stranger.wait()
-        ends_in_order(hub, signal.SIGHUP)
-        assert not list(notes.iterdir())
-
 
 class TestRefusals:
-    def test_a_taken_port_before_the_database_starts(self, place):
-        with socket.socket() as other:
-            other.bind(("127.0.0.1", 0))
-            other.listen()
-            port = str(other.getsockname()[1])
-            told = refused("up", "--port", port, "--data-dir", str(place / "data"))
-        assert told == f"Port {port} on 127.0.0.1 is taken by another program: choose another with --port."
+    def test_before_the_database_starts(self, steady, place):
+        (place / "AGENTS.md").write_text("")
+        port, nowhere = steady.url.rpartition(":")[2], place / "nowhere"
+        wrong = {
+            f"The folder {nowhere} does not exist: make it, or name another one.\n": [str(nowhere)],
+            f"{place / 'AGENTS.md'} is a file": [str(place / "AGENTS.md")],
+            f"Port {port} on 127.0.0.1 is taken by another program: choose another with --port.\n": ["--port", port],
+        }
+        lines = [["up", *line, "--data-dir", str(place / "data")] for line in wrong.values()]
+        for begins, (status, said, told) in zip(wrong, several(*lines), strict=True):
+            assert (status, said, told.count("\n"), told[: len(begins)]) == (1, "", 1, begins)
         assert not (place / "data" / "postgres").exists()
 
-    def test_the_port_of_another_hub(self, steady, place):
-        port = steady.url.rpartition(":")[2]
-        assert f"Port {port}" in refused("up", "--port", port, "--data-dir", str(place / "other"))
+    def test_an_address_of_another_machine(self):
+        with pytest.raises(HubError, match="not an address of this machine"):
+            serve.bind("192.0.2.1", 0)
 
     def test_two_hubs_on_one_data_directory(self, steady):
         told = refused("up", "--port", "0", "--data-dir", str(steady.data_dir))
         assert f"Another hub (process {steady.process.pid}) is running on the data directory {steady.data_dir}" in told
         assert serves(steady)
-
-    def test_a_folder_that_does_not_exist(self, place):
-        told = refused("up", str(place / "nowhere"), "--data-dir", str(place / "data"))
-        assert told == f"The folder {place / 'nowhere'} does not exist: make it, or name another one."
-
-    def test_a_file_instead_of_a_folder(self, place):
-        (place / "AGENTS.md").write_text("")
-        assert "is a file" in refused("up", str(place / "AGENTS.md"), "--data-dir", str(place / "data"))
 
     def test_a_data_directory_that_cannot_be_written(self):
         assert "not writable" in refused("up", "--data-dir", "/proc/memoryhub")
@@ -304,16 +309,6 @@ class TestRefusals:
         assert told.startswith("The database of DATABASE_URL (127.0.0.1:1) cannot be reached: ")
         assert "hunter2" not in told
 
-    def test_an_address_of_another_machine(self, place):
-        assert "not an address of this machine" in refused(
-            "up", "--host", "192.0.2.1", "--port", "0", "--data-dir", str(place / "data")
-        )
-
-    def test_wrong_arguments_exit_with_2(self):
-        wrong = ["up --port x", "up --port 70000", "up --workers 0", "up --nothing", "up one two"]
-        for line, (status, said, told) in zip(wrong, several(*map(str.split, wrong)), strict=True):
-            assert (status, said) == (2, "") and "usage:" in told, line
-
     def test_a_wrong_setting_is_named_with_what_is_allowed(self, place):
         told = refused("up", "--data-dir", str(place / "data"), MEMORYHUB_EMBEDDER="magic")
         assert "MEMORYHUB_EMBEDDER" in told
@@ -325,39 +320,24 @@ class TestRefusals:
 
 
 class TestCommandLine:
-    def test_no_command_and_an_unknown_one_are_wrong_arguments(self):
-        assert command().returncode == 2
-        unknown = command("nothing")
-        assert (unknown.returncode, unknown.stderr) == (
-            2, "There is no command 'nothing'; `memoryhub --help` lists them.\n",
-        )  # fmt: skip
-
-    def test_help_lists_the_commands_with_what_they_do(self):
-        done = command("--help")
-        assert done.returncode == 0
-        assert re.search(r"^  up +start the hub", done.stdout, re.MULTILINE)
-
-    def test_manage_py_takes_the_same_commands(self):
+    def test_help_and_wrong_arguments(self):
+        wrong = ["up --port x", "up --port 70000", "up --workers 0", "up --nothing", "up one two"]
+        lines = [[], ["nothing"], ["--help"], *map(str.split, wrong)]
+        none, unknown, helped, *others = several(*lines)
+        assert none[0] == 2
+        assert unknown == (2, "", "There is no command 'nothing'; `memoryhub --help` lists them.\n")
+        assert helped[0] == 0 and re.search(r"^  up +start the hub", helped[1], re.MULTILINE)
+        for line, (status, said, told) in zip(wrong, others, strict=True):
+            assert (status, said) == (2, "") and "usage:" in told, line
         done = subprocess.run([sys.executable, "manage.py", "--help"], capture_output=True, text=True, cwd=TREE)
-        assert done.stdout == command("--help").stdout
+        assert done.stdout == helped[1], "the same commands"
 
-    def test_djangos_own_commands_find_the_database_started(self, data_dir):
+    def test_djangos_own_commands_find_the_database_started(self, place, migrated_once):
+        """And stop it again, as `migrate` did when it made these tables (`migrated_once`)."""
+        data_dir = copy(migrated_once, place / "data")
         done = command("showmigrations", "memoryhub", "--data-dir", str(data_dir))
         assert done.returncode == 2, "--data-dir is ours alone"
         done = command("showmigrations", "memoryhub", MEMORYHUB_DATA_DIR=str(data_dir))
         assert done.returncode == 0, done.stderr
         assert " [X] 0001_initial" in done.stdout
         assert postgres.postmaster_pid(data_dir) is None
-
-
-def test_a_second_start_is_quick_and_on_every_address_it_says_who_is_refused(data_dir):
-    """Ready in under three seconds; it answers to the address that it prints."""
-    began = time.monotonic()
-    hub = Hub(data_dir, "--host", "0.0.0.0").wait_ready()
-    took = time.monotonic() - began
-    crowd = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))  # others that share the processors just now
-    assert took < 3 * crowd
-    local = hub.url.replace("0.0.0.0", "127.0.0.1")
-    assert httpx.get(f"{local}/login/", headers={"Host": hub.url.removeprefix("http://")}).status_code == 200
-    assert httpx.get(f"{local}/login/", headers={"Host": "hub.example.org"}).status_code == 400
-    ends_in_order(hub, said="Other machines are refused until ALLOWED_HOSTS names how they call this one.\n")
