@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from django.core.management import call_command
+from django.template import Library
 from django.urls import URLPattern, URLResolver, get_resolver
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -184,17 +185,29 @@ def test_template_tags_import_nothing_from_pages():
         assert not rooms_used(file) & {"web", "api", "management", "forms"}, f"{file.relative_to(ROOT)}"
 
 
+@cache
+def tag_libraries() -> dict[str, Library]:
+    named = {file.stem: f"memoryhub.templatetags.{file.stem}" for file in modules("templatetags")}
+    return {stem: importlib.import_module(name).register for stem, name in named.items() if stem != "__init__"}
+
+
 def test_no_two_tag_libraries_give_a_name():
     """Of two filters, or two tags, of one name a template gets that of the library it loads last."""
     homes: dict[tuple[str, str], str] = {}
-    for file in modules("templatetags"):
-        if file.stem == "__init__":
-            continue
-        library = importlib.import_module(f"memoryhub.templatetags.{file.stem}").register
+    for stem, library in tag_libraries().items():
         for kind, names in (("filter", library.filters), ("tag", library.tags)):
             for name in names:
-                home = homes.setdefault((kind, name), file.stem)
-                assert home == file.stem, f"the {kind} {name} is in {home} and in {file.stem}"
+                home = homes.setdefault((kind, name), stem)
+                assert home == stem, f"the {kind} {name} is in {home} and in {stem}"
+
+
+def test_templates_load_only_what_they_use():
+    for file in TEMPLATES:
+        text = file.read_text()
+        for stem in " ".join(re.findall(r"{% load ([^%]+) %}", text)).split():
+            if library := tag_libraries().get(stem):
+                used = "|".join({*library.tags, *library.filters})
+                assert re.search(rf"({{% |\|)({used})\b", text), f"{file.relative_to(ROOT)} loads {stem} for nothing"
 
 
 # ---- one name all the way ----
