@@ -10,10 +10,11 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from memoryhub.domain import longterm
+from memoryhub.domain import longterm, quarantine
 from memoryhub.errors import Conflict, Invalid
 from memoryhub.languages import translated
 from memoryhub.models import Agent, LongtermEntry, Record, Space
+from memoryhub.templatetags.findings import found_in
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.helpers import REVIEW_AFTER, clean_text, neighbour_choices, parse_date, parse_number, typed_text
 from memoryhub.web.notices import done
@@ -39,6 +40,7 @@ def show_preview(
     given = request.POST or request.GET
     agents = list(Agent.objects.within(request.space))
     preview = longterm.preview_promotion(request.space, content, source.pair)
+    grave = [one for one in found_in(preview.content or "") if one.severity == "high"]
     context = {
         "preview": with_choices(request.space, preview, given),
         "map": longterm.draw_map(request.space, newcomers=preview.newcomers) if preview.newcomers else None,
@@ -47,6 +49,8 @@ def show_preview(
         "agent": given.get("agent", owning_agent(source, agents)),
         "review_by": given.get("review_by") or (timezone.localdate() + REVIEW_AFTER).isoformat(),
         "reason": given.get("reason", ""),
+        "grave": grave,
+        "looked": given.get("looked") == "yes",
         "error": error,
     }
     return render(request, "promotions/page.html", context, status=status)
@@ -79,7 +83,9 @@ def promote(request: HttpRequest) -> HttpResponse:
     post = request.POST
     source = requested_origin(request, post)
     content = typed_text(request)
+    found = [{"code": one.code, "severity": one.severity} for one in found_in(content)]
     try:
+        quarantine.check_looked(found, post.get("looked") == "yes")
         made = longterm.promote(
             request.space, request.actor, source, content, agent_slug=post.get("agent", ""), reason=clean_text(post.get("reason", "")),
             review_by=parse_date(post.get("review_by", "")), **neighbour_choices(post),

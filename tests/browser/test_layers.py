@@ -56,6 +56,7 @@ def test_hidden_characters_of_a_record_leave_its_promotion_to_people(space, sign
     ).id
     page = sign_in_as("reviewer", at=f"/s/{space.slug}/longterm/promote/?record={record}")
     assert "<U+200B>" in page.locator("svg.map circle.new title").first.text_content()
+    page.get_by_label("I looked at").check()
     page.get_by_role("button", name="Promote").click()
     assert "is in long-term memory" in page.locator("#notices").inner_text()
 

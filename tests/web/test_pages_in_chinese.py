@@ -75,6 +75,7 @@ def pages(client: Client, space: Space) -> list[walking.Found]:
     [
         ("; the gate held it: injection", "；入口过滤暂存了它：注入"), (": “Injection”", "：“注入”"),
         (": “spoken by nobody”", "：“spoken by nobody”"), ("in the hub, policy review", " 在 hub 中，策略：审阅"),
+        ("(review for every agent)", " （审阅，适用于所有智能体）"), ("(asked by forge)", " （由 forge 提出）"),
         (": Reviewers for each proposal: 2, Gate: set", "：每个提案的审阅者数：2、入口过滤：已设置"),
     ],
 )  # fmt: skip

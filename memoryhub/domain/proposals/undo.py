@@ -28,7 +28,7 @@ def undo(space: Space, actor: Actor, number: int) -> Proposal:
     if proposal.from_disk:  # the text before is on disk again
         proposal.change["put_back_at"] = timezone.now().isoformat()
     _wait_again(proposal, actor)
-    record(proposal, actor, "proposals.undo", "undid the approval of", adds=f"by {proposal.agent_name}")
+    record(proposal, actor, "proposals.undo", "undid the approval of", adds=f"(asked by {proposal.agent_name})")
     notices.add(proposal, "proposal.undone")
     return proposal
 
@@ -69,7 +69,7 @@ def reopen(space: Space, actor: Actor, number: int) -> Proposal:
     if proposal.state not in (State.REJECTED, State.EXPIRED, State.OUTDATED):
         raise Conflict(f"Proposal {number} is {proposal.state}: there is nothing to reopen.", code="not_closed")
     _wait_again(proposal, actor)
-    record(proposal, actor, "proposals.reopen", "reopened", adds=f"by {proposal.agent_name}")
+    record(proposal, actor, "proposals.reopen", "reopened", adds=f"(asked by {proposal.agent_name})")
     notices.add(proposal, "proposal.reopened")
     return proposal
 

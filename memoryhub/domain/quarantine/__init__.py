@@ -4,6 +4,7 @@ from memoryhub.domain.quarantine.checks import without_secrets
 from memoryhub.domain.quarantine.decide import (
     PROMOTED,
     admit,
+    check_looked,
     discard,
     grave_lines,
     in_bulk,

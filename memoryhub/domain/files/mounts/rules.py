@@ -50,8 +50,8 @@ def add_rule(
         space=space, position=(last or 0) + 1, pattern=pattern, agent=agent, policy=policy, max_added=max_added,
         unless_findings=unless_findings, reviewers=reviewers,
     )  # fmt: skip
-    who = f"for {agent.slug}" if agent else "for every agent"
-    activity.record(space, actor, "policies.add", "added the rule for", pattern, url="rules/", adds=f"{policy} {who}")  # fmt: skip
+    adds = f"({policy} for {agent.slug})" if agent else f"({policy} for every agent)"
+    activity.record(space, actor, "policies.add", "added the rule for", pattern, url="rules/", adds=adds)
     return rule
 
 
