@@ -262,14 +262,14 @@ def without_formula(cell: Any) -> Any:
     return "'" + cell if isinstance(cell, str) and cell.startswith(tuple("=+-@\t\r")) else cell
 
 
-def latest(space: Space, since: datetime, limit: int = 8) -> QuerySet[ActivityLine]:
-    """The newest lines of a space since a moment."""
-    return ActivityLine.objects.within(space).filter(at__gte=since).order_by("-id")[:limit]
+def latest(space: Space, since: datetime) -> QuerySet[ActivityLine]:
+    """The newest eight lines of a space since a moment."""
+    return ActivityLine.objects.within(space).filter(at__gte=since).order_by("-id")[:8]
 
 
-def account_lines(person: Person | None, limit: int = 100) -> list[ActivityLine]:
-    """The newest lines of 90 days that belong to no space: sign-ins, links, factors, accounts. Of one person, or of everybody."""
+def account_lines(person: Person | None) -> list[ActivityLine]:
+    """The newest hundred lines of 90 days that belong to no space: sign-ins, links, factors, accounts. Of one person, or of everybody."""
     lines = ActivityLine.objects.filter(space_id=0, at__gte=timezone.now() - timedelta(days=90))
     if person is not None:
         lines = lines.filter(Q(actor_kind="person", actor_id=person.pk) | Q(thing=person.username))
-    return list(lines.order_by("-id")[:limit])
+    return list(lines.order_by("-id")[:100])

@@ -207,13 +207,13 @@ def waiting_proposal(proposal: Proposal) -> WaitingItem:
     )
 
 
-def expiring_entries(space: Space, limit: int = 4) -> QuerySet[WorkingEntry]:
-    """Working entries that expire within the hour, soonest first."""
+def expiring_entries(space: Space) -> QuerySet[WorkingEntry]:
+    """Four working entries that expire within the hour, soonest first."""
     now = timezone.now()
     expiring = WorkingEntry.objects.within(space).filter(
         is_pinned=False, expires_at__gt=now, expires_at__lt=now + timedelta(hours=1)
     )
-    return expiring.order_by("expires_at")[:limit]
+    return expiring.order_by("expires_at")[:4]
 
 
 def page_version(space: Space, *parts: object) -> str:

@@ -146,9 +146,9 @@ class AgentThread:
     behind: BehindThread | None
 
 
-def threads_of(space: Space, agent: Agent, *, limit: int = 50) -> list[AgentThread]:
-    """The threads of the last days, latest first, each with what it got last."""
-    found = agents_behind.standings(space, [agent])[:limit]
+def threads_of(space: Space, agent: Agent) -> list[AgentThread]:
+    """Up to 50 threads of the last days, latest first, each with what it got last."""
+    found = agents_behind.standings(space, [agent])[:50]
     return [
         AgentThread(
             one.delivery.thread_id,

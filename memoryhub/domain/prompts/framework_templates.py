@@ -29,15 +29,13 @@ MAX_TEMPLATE = 200_000
 
 
 @transaction.atomic
-def keep_template(
-    space_id: int, actor: Actor, version: str, text: str, came_from: str, *, family: str = "deepagents"
-) -> DialectTemplate:
+def keep_template(space_id: int, actor: Actor, version: str, text: str, came_from: str) -> DialectTemplate:
     """Stores a template text with its version and sha256; the same text of the same version once."""
-    dialect = check_template(family, version, text)
+    dialect = check_template("deepagents", version, text)
     match = deepagents.compare(dialect.name, text)
     template, created = DialectTemplate.objects.get_or_create(
         space_id=space_id,
-        family=family,
+        family="deepagents",
         version=version[:32],
         sha256=match.sha256,
         defaults={"form": dialect.name, "text": text, "came_from": came_from[:200], "is_known": match.known},
@@ -48,7 +46,7 @@ def keep_template(
             spaces.mark_setup(space)
         where = Space.objects.get(pk=space_id) if space_id else None
         activity.record(
-            where, actor, "templates.keep", "imported the template of", f"{family} {version}", aside=came_from
+            where, actor, "templates.keep", "imported the template of", f"deepagents {version}", aside=came_from
         )
     return template
 

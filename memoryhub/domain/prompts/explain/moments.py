@@ -42,9 +42,9 @@ DELIVERIES = prepared(
 )
 
 
-def moments_of(space: Space, agent: Agent, sources: Iterable[str], days: int = DAYS) -> list[Moment]:
+def moments_of(space: Space, agent: Agent, sources: Iterable[str]) -> list[Moment]:
     """The moments of the last days that matter to a prompt with these sources, newest first."""
-    since = timezone.now() - timedelta(days=days)
+    since = timezone.now() - timedelta(days=DAYS)
     got = DELIVERIES(space.pk, agent.pk, since)
     delivered = [Moment(one.first_at, "delivery", one.thread_id) for one in got if one.first_at >= since]
     between = {"created_at__gt": since}

@@ -39,12 +39,12 @@ class SizeOfDay:
     is_change: bool
 
 
-def prompt_sizes(space: Space, agents: Iterable[Agent], days: int = DAYS) -> dict[int, list[SizeOfDay]]:
+def prompt_sizes(space: Space, agents: Iterable[Agent]) -> dict[int, list[SizeOfDay]]:
     """For each agent, by its key, the days of the last month on which its prompt is known, oldest first."""
     wanted = [agent.pk for agent in agents]
     if not wanted:
         return {}
-    dates, starts, ends = _days(days)
+    dates, starts, ends = _days()
     values = {"space": space.pk, "agents": wanted, "starts": starts, "ends": ends}
     found: dict[int, list[SizeOfDay]] = {}
     before: dict[int, str] = {}
@@ -55,9 +55,9 @@ def prompt_sizes(space: Space, agents: Iterable[Agent], days: int = DAYS) -> dic
     return found
 
 
-def _days(count: int) -> tuple[list[date], list[datetime], list[datetime]]:
+def _days() -> tuple[list[date], list[datetime], list[datetime]]:
     """The last days of the reader's time zone, with their beginnings and ends."""
-    dates = [timezone.localdate() - timedelta(days=back) for back in range(count - 1, -1, -1)]
+    dates = [timezone.localdate() - timedelta(days=back) for back in range(DAYS - 1, -1, -1)]
     starts = [timezone.make_aware(datetime.combine(one, time.min)) for one in dates]
     return dates, starts, [*starts[1:], starts[-1] + timedelta(days=1)]
 
