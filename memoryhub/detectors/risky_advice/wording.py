@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..costs import spend
+from ..normalise import MAX_RUN
 from ..patterns import Plain, plain
 
 WEIGHTS = Path(__file__).with_name("wording.txt")
@@ -28,7 +29,7 @@ _NAMED = 4
 
 _LINK = r"https?://[^\s)>\"'`\]]{1,500}"
 _MAIL = r"[\w.+-]{1,64}+@[\w-]{1,64}\.[\w.-]{2,64}"
-_END = r"[.!?](?=\s)|\n(?=\s*(?:\n|[-*>|#]|\d{1,3}[.)]))"
+_END = rf"[.!?](?=\s)|\n(?=\s{{0,{MAX_RUN}}}(?:\n|[-*>|#]|\d{{1,3}}[.)]))"
 
 
 def _token(letters: str, *others: str) -> Plain:
