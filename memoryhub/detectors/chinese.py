@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from .cjk import CJK
 from .finding import Lines, Severity
 from .patterns import Linear, linear, plain
-from .scanning import Needles, Words, offsets_of
+from .scanning import Needles, Words, offsets_of, replaced
 
 _TRADITIONAL = (
     "後無須審覈實驗證檢過開關閉從現規則設說應將給與發傳轉錄檔案資訊號碼鑰憑據權員請這條個時間執務動態轉帳賬戶萬對話語記憶術級與為會來網頁連結鏈圖優樣總隱瞞違"
@@ -55,9 +55,7 @@ def rule(kind: str, severity: Severity, needles: str, pattern: str, says: str) -
 
 def simplified(text: str) -> str:
     """The text with traditional characters read as simplified ones; as long as the text."""
-    for char in _READ_AS.keys() & set(text):
-        text = text.replace(char, _READ_AS[char])
-    return text
+    return replaced(text, _READ_AS)
 
 
 def text_of(lines: Lines) -> Words:

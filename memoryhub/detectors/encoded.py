@@ -6,12 +6,12 @@ Other detectors look into it as into the text itself. All of it is bounded: what
 from __future__ import annotations
 
 import base64
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from . import packed
 from .costs import TooCostly, spend
+from .joined import Joined, joined
 from .patterns import Found, plain, plain_bytes
 
 MAX_DECODED = 256 * 1024  # characters of one text
@@ -49,22 +49,6 @@ class Decoded:
     start: int
     end: int
     plain: str
-
-
-@dataclass(frozen=True, slots=True)
-class Joined:
-    """A text without the joints between lines, and where in the text its characters stand."""
-
-    text: str
-    starts: list[int]  # of each part in the joined text
-    shifts: list[int]  # how much further in the text each part stands
-
-    def place(self, offset: int) -> int:
-        return offset + self.shifts[bisect_right(self.starts, offset) - 1]
-
-    def goes_over(self, start: int, end: int) -> bool:
-        """Whether a stretch holds a joint."""
-        return bisect_right(self.starts, start) != bisect_right(self.starts, end - 1)
 
 
 def decoded(text: str, words: str) -> list[Decoded]:
@@ -116,18 +100,6 @@ _FROM_Z85 = bytes.maketrans(
 def _z85decode(data: bytes) -> bytes:
     """ZeroMQ's alphabet, as that of Git; characters that it does not have make no bytes."""
     return base64.b85decode(data.translate(_FROM_Z85)) if _Z85.fullmatch(data) else b""
-
-
-def joined(text: str, joints: Iterable[tuple[int, int]]) -> Joined:
-    """The text without these joints."""
-    parts, starts, shifts, at, size = [], [0], [0], 0, 0
-    for start, end in joints:
-        parts.append(text[at:start])
-        size += start - at
-        at = end
-        starts.append(size)
-        shifts.append(end - size)
-    return Joined("".join([*parts, text[at:]]), starts, shifts)
 
 
 def over_lines(text: str) -> Iterator[tuple[int, Joined]]:

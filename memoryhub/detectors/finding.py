@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from .disguises import Read, readings
 from .encoded import Decoded, decoded
+from .joined import Joined
 from .normalise import normalise
 from .patterns import plain
 from .scanning import Words, distinct_words, lowered
@@ -54,7 +55,7 @@ class Lines:
         return [0, *(match.end() for match in _NEWLINE.finditer(self.text))]
 
     @cached_property
-    def _normal(self) -> tuple[str, Sequence[int] | None]:
+    def _normal(self) -> tuple[str, Joined | None]:
         return normalise(self.text)
 
     @property
@@ -63,9 +64,13 @@ class Lines:
         return self._normal[0]
 
     @property
-    def original_offsets(self) -> Sequence[int] | None:
-        """For each character of the normalised text, where it stands in the text; None if no offset moved."""
+    def original(self) -> Joined | None:
+        """Where in the text the characters of the normalised text stand; None if no offset moved."""
         return self._normal[1]
+
+    def in_original(self, start: int, end: int) -> tuple[int, int]:
+        """Where in the text a stretch of the normalised text stands."""
+        return (start, end) if self.original is None else self.original.span(start, end)
 
     @cached_property
     def lower(self) -> str:
@@ -105,7 +110,7 @@ class Lines:
     @cached_property
     def plain_rows(self) -> Rows:
         """Rows with the offsets of the text: of the normalised text if no offset moved, else of the text in lower case."""
-        return self.rows if self.original_offsets is None else self._rows_of(self.lower)
+        return self.rows if self.original is None else self._rows_of(self.lower)
 
     def _rows_of(self, text: str) -> Rows:
         # Inside: NumPy takes longer to import than most texts to check, and secrets need no rows.

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import unicodedata
-from array import array
-from collections.abc import Sequence
-from itertools import pairwise
+from functools import lru_cache
 
+from .joined import Joined, joined
 from .lookalikes import LOOKALIKES
 from .patterns import plain
-from .scanning import lowered
+from .scanning import lowered, replaced
 
 _INVISIBLE = plain(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0]"
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0]+"
 )
 _TAGS = range(0xE0020, 0xE007F)
 _QUOTES = {"’": "'", "‘": "'", "“": '"', "”": '"', "\u00a0": " ", "–": "-", "—": "-"}
@@ -25,19 +24,28 @@ _RUN_IN_SAMPLE = plain(r"\s(?=\s)|([^\w\s])(?=\1)")
 _LONG_RUN = plain(rf"\s{{{MAX_RUN + 1},}}|([^\w\s])\1{{{MAX_RUN},}}")
 
 
-def normalise(text: str) -> tuple[str, Sequence[int] | None]:
+def normalise(text: str) -> tuple[str, Joined | None]:
     """The text in lower case, look-alikes as Latin, nothing invisible, endless runs of blanks and of one sign cut short; and
-    where each character stood, None if no offset moved."""
+    where its characters stood, None if no offset moved."""
     lower = lowered(text)
-    runs = _long_runs(lower)
-    if text.isascii() and not runs:
-        return lower, None
-    changed = {char: read for char in set(lower) if char > "\x7f" and (read := _plain(char)) != char}
-    if not all(len(read) == 1 for read in changed.values()):
-        return _with_places(lower, changed)
-    for char, read in changed.items():
-        lower = lower.replace(char, read)
-    return _without(lower, runs) if runs else (lower, None)
+    read = {} if lower.isascii() else {char: _plain(char) for char in set(lower) if char > "\x7f"}
+    lower = replaced(lower, read)
+    gone = [match.span() for match in _INVISIBLE.finditer(lower)] if "" in read.values() else []
+    seen = joined(lower, gone)
+    if runs := [seen.span(*run) for run in _long_runs(seen.text)]:
+        seen = joined(lower, _merged([*gone, *runs]))
+    return (seen.text, seen) if gone or runs else (lower, None)
+
+
+def _merged(stretches: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Stretches in order, one in place of those that overlap."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(stretches):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
 
 
 def _long_runs(text: str) -> list[tuple[int, int]]:
@@ -53,23 +61,7 @@ def _is_run(text: str, at: int) -> bool:
     return piece.isspace() or piece == piece[0] * len(piece)
 
 
-def _with_places(lower: str, changed: dict[str, str]) -> tuple[str, Sequence[int]]:
-    pairs = [(place, read) for place, char in enumerate(lower) for read in changed.get(char, char)]
-    text, places = "".join(read for _, read in pairs), array("q", (place for place, _ in pairs))
-    return _without(text, _long_runs(text), places)
-
-
-def _without(text: str, runs: list[tuple[int, int]], places: Sequence[int] | None = None) -> tuple[str, Sequence[int]]:
-    """A text without some stretches, and where each of its characters stood."""
-    places = range(len(text)) if places is None else places
-    ends = [0, *(at for run in runs for at in run), len(text)]
-    kept = list(pairwise(ends))[::2]
-    left = array("q")
-    for start, end in kept:
-        left.extend(places[start:end])
-    return "".join(text[start:end] for start, end in kept), left
-
-
+@lru_cache(maxsize=8192)
 def _plain(char: str) -> str:
     if char in LOOKALIKES:
         return LOOKALIKES[char].lower()

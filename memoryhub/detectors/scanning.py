@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,17 @@ def lowered(text: str) -> str:
     """Lower case without moving any offset (`İ` alone would become two characters)."""
     lower = text.lower()
     return lower if len(lower) == len(text) else "İ".join(part.lower() for part in text.split("İ"))
+
+
+def replaced(text: str, by: Mapping[str, str]) -> str:
+    """The text with other characters in place of some, one for one, so that offsets stay. Of very many that are asked for, few
+    stand in a text: quicker than `str.translate`, which asks for each character."""
+    for char in sorted(by.keys() & set(text)) if by else ():
+        if (
+            by[char] and by[char] != char
+        ):  # in this order nothing is replaced twice: what a letter is read as comes before it
+            text = text.replace(char, by[char])
+    return text
 
 
 class Words(str):

@@ -81,7 +81,7 @@ def _found(lines: Lines) -> list[Finding]:
     for rule, stretches in _where(lines):
         found += [_finding(rule, lines, *span) for span in _spans(rule, lines, stretches)]
     for other, spans in _spans_without_rules(lines):
-        found += [_finding(other, lines, *_in_original(lines, *span)) for span in spans]
+        found += [_finding(other, lines, *lines.in_original(*span)) for span in spans]
     return sorted(found, key=lambda one: one.severity != "high")
 
 
@@ -93,7 +93,7 @@ def _spans(rule: Rule, lines: Lines, stretches: Iterable[tuple[int, int]]) -> It
         ):
             continue
         if not (_is_own_markup(lines, match) if rule.kind == "markup" else is_mention(text, *match.span())):
-            yield _in_original(lines, *match.span())
+            yield lines.in_original(*match.span())
 
 
 def _spans_without_rules(lines: Lines) -> Iterator[tuple[Rule | chinese.Rule, list[tuple[int, int]]]]:
@@ -105,12 +105,6 @@ def _spans_without_rules(lines: Lines) -> Iterator[tuple[Rule | chinese.Rule, li
     yield JAILBREAK_STYLE, [span for span in jailbreak_spans(lines) if not is_forbidden_or_described(text, span[0])]
     yield FOREIGN_OVERRIDE, [span for span in orders_to_ignore(lines) if not is_mention(text, *span)]
     yield FOREIGN_LEAK, [span for span in orders_to_reveal(lines) if not is_mention(text, *span)]
-
-
-def _in_original(lines: Lines, start: int, end: int) -> tuple[int, int]:
-    """Where a stretch of the normalised text stands in the text as it was given."""
-    offsets = lines.original_offsets
-    return (start, end) if offsets is None else (offsets[start], offsets[end - 1] + 1)
 
 
 def _matches(rule: Rule, lines: Lines, stretches: Iterable[tuple[int, int]]) -> Iterator[Found]:

@@ -103,7 +103,7 @@ def _moved(one: Finding, lines: Lines, start: int, end: int) -> Finding:
 def _found(lines: Lines) -> list[Finding]:
     found: dict[tuple[int, str], Finding] = {}
     for one, start, end in _in_chinese(lines):
-        first, last = _in_original(lines, start, end)
+        first, last = lines.in_original(start, end)
         number = lines.number(first)
         found.setdefault((number, one.kind), _finding(one, first, last, number))
         if len(found) >= MAX_FINDINGS:
@@ -111,7 +111,7 @@ def _found(lines: Lines) -> list[Finding]:
     for place, stretches in lines.rows.near_all(_TOGETHER):
         sign = SIGNS[place]
         for start, end in _places(sign, lines, stretches):
-            first, last = _in_original(lines, start, end)
+            first, last = lines.in_original(start, end)
             number = lines.number(first)
             found.setdefault((number, sign.kind), _finding(sign, first, last, number))
             if len(found) >= MAX_FINDINGS:
@@ -131,7 +131,7 @@ def _by_wording(lines: Lines) -> Iterator[Finding]:
             continue
         if _INSTALLERS.search(text, start, end):
             continue
-        (first, last), (heaviest, _) = _in_original(lines, start, end), _in_original(lines, at, end)
+        (first, last), (heaviest, _) = lines.in_original(start, end), lines.in_original(at, end)
         says = f"its words together are those of texts that turn agents to other ends (most of all: {', '.join(words)})"
         yield Finding(CODE, "mid", first, last, lines.number(heaviest), f"Needs attention: {says}.", "wording")
 
@@ -245,11 +245,6 @@ def _is_warned_of(lines: Lines, start: int, end: int) -> bool:
     first = text.rfind("\n", 0, max(0, text.rfind("\n", 0, start))) + 1
     last = text.find("\n", end)
     return bool(_WARNS.search(text, max(first, start - 4 * _NEAR), min(len(text) if last < 0 else last, end + _NEAR)))
-
-
-def _in_original(lines: Lines, start: int, end: int) -> tuple[int, int]:
-    offsets = lines.original_offsets
-    return (start, end) if offsets is None else (offsets[start], offsets[end - 1] + 1)
 
 
 def _finding(sign: Sign | chinese.Rule, start: int, end: int, number: int) -> Finding:

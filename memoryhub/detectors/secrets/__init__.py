@@ -15,9 +15,10 @@ from itertools import chain
 from .. import costs, encoded
 from ..disguises import Read
 from ..finding import Finding, Lines, without_overlaps
+from ..joined import joined
 from ..known_texts import KnownText
 from ..patterns import plain
-from ..scanning import distinct_words
+from ..scanning import distinct_words, replaced
 from .credentials import credentials
 from .loose_values import loose_values
 from .named_values import RANDOM, named_values, random_keys
@@ -32,8 +33,8 @@ _UNSEEN = plain(
 )
 
 _WIDE = plain("[\uff01-\uff5e\U0001d400-\U0001d7ff]")
-_NARROW = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {
-    code: sign for code in range(0x1D400, 0x1D800) if len(sign := unicodedata.normalize("NFKC", chr(code))) == 1
+_NARROW = {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {
+    chr(code): sign for code in range(0x1D400, 0x1D800) if len(sign := unicodedata.normalize("NFKC", chr(code))) == 1
 }
 """Full-width and mathematical letters as plain ones: one for one, so that offsets stay."""
 
@@ -68,7 +69,7 @@ def hits(text: str, lines: Lines | None = None) -> list[Hit]:
     if not text.isascii() and _UNSEEN.search(text):
         return _hits_without_unseen(text)
     if not text.isascii() and _WIDE.search(text):
-        text, lines = text.translate(_NARROW), None
+        text, lines = replaced(text, _NARROW), None
     lines = lines or Lines(text)
     with costs.limited(len(text)):
         found = chain(
@@ -90,13 +91,8 @@ def _formats(lines: Lines) -> Iterator[Hit]:
 
 def _hits_without_unseen(text: str) -> list[Hit]:
     """The hits of a text with invisible characters inside of words, found as if those were not there."""
-    places: list[int] = []
-    at = 0
-    for match in _UNSEEN.finditer(text):
-        places += range(at, match.start())
-        at = match.end()
-    places += range(at, len(text))
-    return [(places[start], places[end - 1] + 1, kind) for start, end, kind in hits(_UNSEEN.sub("", text))]
+    seen = joined(text, (match.span() for match in _UNSEEN.finditer(text)))
+    return [(*seen.span(start, end), kind) for start, end, kind in hits(seen.text)]
 
 
 def _in_base64(runs: Sequence[encoded.Decoded]) -> Iterator[Hit]:
@@ -126,12 +122,13 @@ def _read_otherwise(readings: Sequence[Read]) -> Iterator[Hit]:
 
 def _over_lines(text: str) -> Iterator[Hit]:
     """Keys of a known form that the end of a line cuts in two."""
-    joined = list(encoded.over_lines(text))
-    keys = keys_in(distinct_words("\n".join(whole.text for _, whole in joined)))
-    for at, whole in joined:
+    pieces = list(encoded.over_lines(text))
+    keys = keys_in(distinct_words("\n".join(whole.text for _, whole in pieces)))
+    for at, whole in pieces:
         for start, end, kind in provider_keys(whole.text, keys):
             if whole.goes_over(start, end):
-                yield at + whole.place(start), at + whole.place(end - 1) + 1, kind
+                first, last = whole.span(start, end)
+                yield at + first, at + last, kind
 
 
 def _finding(lines: Lines, start: int, end: int, kind: str) -> Finding:
