@@ -7,7 +7,6 @@ as an example of an attack are left alone.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -23,8 +22,8 @@ from .jailbreak_style import jailbreak_spans
 from .mention_or_order import (
     QUOTES,
     describes_option,
-    fences,
     is_forbidden_or_described,
+    is_in_code,
     is_listed_as_wrong,
     is_mention,
     opens_quote,
@@ -89,7 +88,7 @@ def _spans(rule: Rule, lines: Lines, stretches: Iterable[tuple[int, int]]) -> It
     text = lines.normalised
     for match in _matches(rule, lines, stretches):
         if rule.kind in ("poison", "override") and describes_option(
-            text, match.start(), _is_in_code(lines, match.start())
+            text, match.start(), is_in_code(lines, match.start())
         ):
             continue
         if not (_is_own_markup(lines, match) if rule.kind == "markup" else is_mention(text, *match.span())):
@@ -121,7 +120,7 @@ def _is_own_markup(lines: Lines, match: Found) -> bool:
     text = lines.normalised
     at = text.find("<", match.start(), match.end())
     is_paired = at >= 0 and at in lines.cached("paired tags", _paired)
-    if is_paired and ("system" not in match.group() or _is_in_code(lines, at)):
+    if is_paired and ("system" not in match.group() or is_in_code(lines, at)):
         return True
     before, after = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 1]
     return (before in QUOTES and after in QUOTES and bool(before and after)) or _is_template(text, match)
@@ -137,10 +136,6 @@ def _is_template(text: str, match: Found) -> bool:
     after = text[match.end() : end if 0 <= end < match.end() + REACH else match.end() + REACH]
     has_pair = "/inst]" in after if "[inst]" in match.group() else bool(_OPENED.search(before))
     return has_pair and opens_quote(before)
-
-
-def _is_in_code(lines: Lines, at: int) -> bool:
-    return bisect_left(lines.cached("fences", fences), at) % 2 == 1
 
 
 def _paired(text: str) -> set[int]:

@@ -6,6 +6,9 @@ goes on over line ends), above the list or the column of the table that they sta
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
+from ..finding import Lines
 from ..patterns import bounded, plain
 from ..scanning import REACH
 
@@ -92,6 +95,10 @@ _COMMAND = bounded(r"[^\n]{0,200}\n[ \t]{0,8}[a-z][^\n]{0,200}?\s-{1,2}[a-z]")
 def fences(text: str) -> list[int]:
     """Where the lines of three backticks stand that open and close blocks of code."""
     return [match.start() for match in _FENCE.finditer(text)]
+
+
+def is_in_code(lines: Lines, at: int) -> bool:
+    return bisect_left(lines.cached("fences", fences), at) % 2 == 1
 
 
 def is_forbidden_or_described(text: str, at: int) -> bool:

@@ -17,7 +17,7 @@ from itertools import islice
 from .. import chinese
 from ..costs import spend
 from ..finding import Finding, Lines
-from ..injection.mention_or_order import describes_option, fences, is_listed_as_wrong, is_mention
+from ..injection.mention_or_order import describes_option, fences, is_in_code, is_listed_as_wrong, is_mention
 from ..known_texts import KnownText
 from ..patterns import Found, bounded, plain
 from ..stems import Together
@@ -192,7 +192,7 @@ def _is_told(sign: Sign, lines: Lines, start: int, end: int) -> bool:
         return True
     if sign.kind == "runs" and _INSTALLERS.search(text, start, end + 80):
         return True
-    if sign.kind == "runs" and _CODE_HOSTS.search(text, start, end + 80) and _is_in_code(lines, start):
+    if sign.kind == "runs" and _CODE_HOSTS.search(text, start, end + 80) and is_in_code(lines, start):
         return True
     if _ITEM_OF_COMMANDS.search(before) and _DESCRIPTION.match(text, end):
         return True
@@ -214,10 +214,6 @@ def _is_title_of_link(text: str, start: int, end: int) -> bool:
 def _is_name(text: str, start: int, end: int) -> bool:
     """Words alone between quotes are what something is called."""
     return text[start - 1 : start] in _QUOTES and text[end : end + 1] in _QUOTES and start > 0
-
-
-def _is_in_code(lines: Lines, at: int) -> bool:
-    return bisect_left(lines.cached("fences", fences), at) % 2 == 1
 
 
 _HEADING = plain(r"(?m)^ {0,3}#{1,6} [^\n]{0,200}")
