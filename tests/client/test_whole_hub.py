@@ -15,12 +15,19 @@ import pytest
 from packaging.requirements import Requirement
 
 from memoryhub.client import HubUnavailable, MemoryHub
-from tests.running import TREE, clean, command, data_dir, hub, place, several  # noqa: F401
+from tests.running import TREE, clean, command, copied, running_in, several
 
 AGENTS = "/memories/AGENTS.md"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
+def hub(started_once):
+    """A hub of its own, whose processes the last test kills."""
+    with copied(started_once) as data_dir, running_in(data_dir) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
 def scout(hub):
     """What `memoryhub agent add scout --json` prints: the settings of an agent."""
     made = command("agent", "add", "scout", "--json", "--data-dir", str(hub.data_dir))
@@ -33,62 +40,6 @@ def example(settings, *words, **environment):
         [sys.executable, "-m", "memoryhub.client.example", *words],
         env=clean(**settings, **environment), cwd=TREE, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
-
-
-def test_four_lines_to_a_proposal_and_on_to_the_next_run(hub, scout, place):
-    copies = {"MEMORYHUB_CACHE_DIR": str(place / "copies")}
-    done = example(scout, "Refunds need a second person.", **copies)
-    assert done.returncode == 0, done.stderr
-    assert "proposal 1" in done.stdout
-    assert "do not retry" in done.stdout
-    data = ["--data-dir", str(hub.data_dir)]
-    listed, approved = several(["proposals", "--json", *data], ["approve", "1", *data])
-    assert (listed[0], approved[0]) == (0, 0), (listed, approved)
-    (waiting,) = json.loads(listed[1])["items"]
-    assert (waiting["state"], waiting["path"], waiting["agent"]) == ("pending", AGENTS, "scout")
-    with MemoryHub(scout["MEMORYHUB_URL"], scout["MEMORYHUB_TOKEN"], cache_dir=place / "copies") as client:
-        assert "Refunds need a second person." in client.read(AGENTS)
-        prompt = client.prompt(dialect="deepagents", thread="t-1")
-        assert "Refunds need a second person." in prompt
-
-        again = example(scout, "Invoices go out on Mondays.", **copies)
-        assert "proposal 2" in again.stdout
-
-        for process in hub.family():
-            process.send_signal(signal.SIGKILL)
-        hub.process.wait(30)
-        assert client.read(AGENTS).stale
-        assert client.prompt(dialect="deepagents", thread="t-1").stale
-        with pytest.raises(HubUnavailable, match="cannot be reached"):
-            client.write(AGENTS, "x")
-    away = example(scout, "Too late.", **copies)
-    assert (away.returncode, "cannot be reached" in away.stderr) == (1, True)
-
-
-def test_a_hub_that_restarts_is_found_again(hub, scout, place):
-    port = hub.url.rsplit(":", 1)[1]
-    with MemoryHub(scout["MEMORYHUB_URL"], scout["MEMORYHUB_TOKEN"], cache_dir=place / "copies") as client:
-        client.write(AGENTS, "one\n")
-        assert hub.stop() == 0
-        with pytest.raises(HubUnavailable):
-            client.working()
-        again = subprocess.Popen(
-            [sys.executable, "-m", "memoryhub", "up", "--port", port, "--data-dir", str(hub.data_dir)],
-            stdout=subprocess.PIPE, text=True, cwd=TREE, env=clean(),
-        )  # fmt: skip
-        try:
-            assert "memoryhub ready" in "".join(iter_until(again.stdout, "memoryhub ready"))
-            assert client.proposal(1).state == "pending"
-        finally:
-            again.terminate()
-            again.wait(30)
-
-
-def iter_until(lines, wanted):
-    for line in lines:
-        yield line
-        if wanted in line:
-            return
 
 
 def test_the_readme_names_these_four_lines():
@@ -147,3 +98,39 @@ def test_a_slim_environment_is_enough(slim, hub, scout, tmp_path):
     assert synced.returncode == 0, synced.stderr
     told = subprocess.run([script, "mcp"], env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert (told.returncode, "pip install 'mcp" in told.stderr) == (1, True)
+
+
+def test_four_lines_to_a_proposal_and_on_to_the_next_run(hub, scout, tmp_path):
+    """And on from its copies while the hub is away, until it is found again where it was."""
+    copies = {"MEMORYHUB_CACHE_DIR": str(tmp_path / "copies")}
+    done = example(scout, "Refunds need a second person.", **copies)
+    assert done.returncode == 0, done.stderr
+    number = int(re.search(r"proposal (\d+)", done.stdout)[1])
+    assert "do not retry" in done.stdout
+    data = ["--data-dir", str(hub.data_dir)]
+    listed, approved = several(["proposals", "--json", *data], ["approve", str(number), *data])
+    assert (listed[0], approved[0]) == (0, 0), (listed, approved)
+    (waiting,) = [one for one in json.loads(listed[1])["items"] if one["number"] == number]
+    assert (waiting["state"], waiting["path"], waiting["agent"]) == ("pending", AGENTS, "scout")
+    with MemoryHub(scout["MEMORYHUB_URL"], scout["MEMORYHUB_TOKEN"], cache_dir=tmp_path / "copies") as client:
+        assert "Refunds need a second person." in client.read(AGENTS)
+        prompt = client.prompt(dialect="deepagents", thread="t-1")
+        assert "Refunds need a second person." in prompt
+
+        again = example(scout, "Invoices go out on Mondays.", **copies)
+        assert f"proposal {number + 1}" in again.stdout
+
+        for process in hub.family():
+            process.send_signal(signal.SIGKILL)
+        hub.process.wait(30)
+        assert client.read(AGENTS).stale
+        assert client.prompt(dialect="deepagents", thread="t-1").stale
+        for call in (lambda: client.write(AGENTS, "x"), client.working):
+            with pytest.raises(HubUnavailable, match="cannot be reached"):
+                call()
+        away = example(scout, "Too late.", **copies)
+        assert (away.returncode, "cannot be reached" in away.stderr) == (1, True)
+        with running_in(hub.data_dir, "--port", hub.url.rsplit(":", 1)[1]) as again:
+            assert again.url == hub.url
+            assert client.proposal(number).state == "approved"
+            assert not client.read(AGENTS).stale
