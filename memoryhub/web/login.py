@@ -69,7 +69,8 @@ def safe_next(request: HttpRequest, fallback: str = "/") -> str:
 
 
 def local_address(request: HttpRequest, wanted: str, fallback: str = "/") -> str:
-    local = url_has_allowed_host_and_scheme(
+    # Without a slash at its beginning, `redirect` would look for a view of that name.
+    local = wanted.startswith("/") and url_has_allowed_host_and_scheme(
         wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
     return wanted if local else fallback

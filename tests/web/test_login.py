@@ -243,10 +243,12 @@ def test_failures_also_slow_the_address_down(client, rk):
 
 
 @pytest.mark.parametrize(
-    "elsewhere", ["https://example.com/", "//example.com/", "javascript:alert(1)", "/\\example.com"]
+    "elsewhere",
+    ["https://example.com/", "//example.com/", "javascript:alert(1)", "/\\example.com", "admin", "a:b", "["],
 )
 def test_it_never_leads_to_another_host(client, rk, elsewhere):
     assert sign_in(client, next=elsewhere)["Location"] == "/"
+    assert client.post("/account/theme/", {"theme": "dark", "next": elsewhere})["Location"] == "/"
 
 
 def test_somebody_switched_off_does_not_get_in(client, rk):
