@@ -14,7 +14,7 @@ from django.db import connection
 
 from memoryhub.domain import files, spaces
 from memoryhub.domain.files.disk.watch import _logged_problems, watch
-from memoryhub.models import HUB, File, Mount
+from memoryhub.models import HUB, ActivityLine, File, Mount
 from tests.unprivileged import unprivileged
 
 watch_module = importlib.import_module("memoryhub.domain.files.disk.watch")
@@ -61,6 +61,27 @@ def noticed(path, failed):
             return True
         time.sleep(0.1)
     return False
+
+
+def test_two_first_looks_at_once_are_one_line_of_activity(roots, monkeypatch):
+    monkeypatch.setattr("memoryhub.domain.files.disk.intake._BATCH", 2)
+    for number in range(40):
+        (roots / "here" / f"{number}.md").write_text("x\n")
+    mount = Mount.objects.select_related("space").get(prefix="/here/")
+    together = threading.Barrier(2)
+
+    def look():
+        together.wait()
+        watch_module.scan(mount.space, mount)
+        connection.close()
+
+    threads = [threading.Thread(target=look) for _ in range(2)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    (line,) = ActivityLine.objects.filter(verb="files.create")
+    assert line.thing == "40 files below /here/"
 
 
 def test_one_missing_folder_does_not_stop_the_others_and_is_taken_up_when_it_is_back(roots, caplog):

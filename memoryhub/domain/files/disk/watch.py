@@ -7,6 +7,7 @@ import os
 import threading
 import time
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
@@ -35,6 +36,9 @@ RESCAN_SECONDS = 30.0  # after which the watcher compares mounts and directories
 SHARED_RESCAN_SECONDS = 5.0  # where several nodes share the database
 
 
+_first_looks: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)  # by mount
+
+
 def sync_path(space: Space, path: str) -> File | None:
     """Bring a path in step whose file changed on disk; None if it is not on a disk."""
     mount = find_mount(mounts_of_space(space), path)
@@ -57,8 +61,10 @@ def scan(space: Space, mount: Mount) -> int:
     in_hub = _known_files(space, mount, mounts)
     changed = leave_out_known(space, mount, list(in_hub.values()))
     if not arrivals.handling_of(space, mount).taken_in:  # a first look; what is new later is a change of each file
-        new = [prefix + relative[1:] for relative in sorted(on_disk) if prefix + relative[1:] not in in_hub]
-        changed += record_new_files(space, mount, [path for path in new if find_mount(mounts, path) == mount])
+        with _first_looks[mount.pk]:  # the watcher and a job look at once when the hub starts
+            in_hub = _known_files(space, mount, mounts)
+            new = [prefix + relative[1:] for relative in sorted(on_disk) if prefix + relative[1:] not in in_hub]
+            changed += record_new_files(space, mount, [path for path in new if find_mount(mounts, path) == mount])
     in_hub = _known_files(space, mount, mounts)
     for path in sorted({prefix + relative[1:] for relative in on_disk} | set(in_hub)):
         file, stat = in_hub.get(path), on_disk.get("/" + path[len(prefix) :])
