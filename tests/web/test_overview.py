@@ -57,6 +57,12 @@ def test_it_says_what_flowed_what_waits_and_what_leaves(as_role, full):
                  "The gateway answers 503", "thread served today", "1 new text", "fetched", "t-1190", "Review 1 proposal"):  # fmt: skip
         assert said in page, said
     assert "(1) Books" in page
+    with transaction.atomic():
+        activity.record(full.space, HUB, "files.create", "created", "/memories/new.md")
+        for _ in range(9):
+            activity.record(full.space, HUB, "quarantine.log", "logged", "an answer")
+    page = one_line(as_role("reviewer").get("/s/books/"))
+    assert "/memories/new.md" in page and "an answer" not in page, "what agents log pushes out no change"
 
 
 def test_it_renews_itself_and_sends_nothing_when_nothing_changed(as_role, full):

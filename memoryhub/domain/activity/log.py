@@ -263,8 +263,10 @@ def without_formula(cell: Any) -> Any:
 
 
 def latest(space: Space, since: datetime) -> QuerySet[ActivityLine]:
-    """The newest eight lines of a space since a moment."""
-    return ActivityLine.objects.within(space).filter(at__gte=since).order_by("-id")[:8]
+    """The newest eight changes of a space since a moment, among its newest READ_AT_ONCE lines. What agents log is left out: it
+    would push all else out, and the overview counts it."""
+    changes = find_lines(space, newest=READ_AT_ONCE).exclude(verb="quarantine.log")
+    return changes.filter(at__gte=since)[:8]
 
 
 def account_lines(person: Person | None) -> list[ActivityLine]:
