@@ -21,7 +21,7 @@ from django.conf import settings
 
 from memoryhub.db import hang
 from memoryhub.errors import HubError
-from memoryhub.server import processes, supervise
+from memoryhub.server import frames, processes, supervise
 from memoryhub.server.datadir import DataDirError
 from memoryhub.server.http import handover, watchdog
 from memoryhub.server.http.http1 import Environ
@@ -142,9 +142,8 @@ class Workers:
         hang.watch()
         limits = Limits(connections=min(Limits.connections, open_files() - 100))
         strangers = Strangers(self.stranger_requests)
-        Worker(self.listener, self.application, self.allowed_bytes, heartbeat, place, limits, strangers).run(
-            os.getppid()
-        )
+        worker = Worker(self.listener, self.application, self.allowed_bytes, heartbeat, place, limits, strangers)
+        frames.with_room(partial(worker.run, os.getppid()))
 
     def _look(self) -> None:
         for place in self.places:
