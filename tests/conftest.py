@@ -195,14 +195,15 @@ def _statements_sent() -> Iterator[list[str]]:
 
 
 # What takes longest begins first, so that no worker sits alone with it at the end (processor seconds: 70 to 15). The soak waits
-# for most of its two minutes.
+# for most of its two minutes. All of tests/browser follow each other: one that comes alone starts a browser for itself.
 SLOWEST_FIRST = (
     "soak/test_short_soak.py",
-    "server/test_nodes.py", "server/test_supervise.py", "commands/test_backup.py", "browser/test_axe.py", "browser/test_editor.py",
-    "client/test_whole_hub.py", "server/test_postgres.py", "browser/test_proposals.py", "web/test_walls.py",
-    "browser/test_first_run.py", "browser/test_without_javascript.py", "domain/files/test_faults.py", "client/test_bad_days.py",
-    "browser/test_second_factor.py", "browser/test_house_flows.py", "browser/test_files.py", "bench/test_proposals_bench.py",
-    "browser/test_weight.py", "web/test_links.py", "web/test_security.py", "test_databases.py",
+    "server/test_nodes.py", "server/test_supervise.py", "commands/test_backup.py",
+    "browser/test_axe.py", "browser/test_editor.py", "browser/test_proposals.py", "browser/test_first_run.py",
+    "browser/test_without_javascript.py", "browser/test_second_factor.py", "browser/test_house_flows.py",
+    "browser/test_files.py", "browser/test_weight.py", "browser/",
+    "client/test_whole_hub.py", "server/test_postgres.py", "web/test_walls.py", "domain/files/test_faults.py",
+    "client/test_bad_days.py", "bench/test_proposals_bench.py", "web/test_links.py", "web/test_security.py", "test_databases.py",
 )  # fmt: skip
 
 
@@ -213,7 +214,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     yield
     tests = Path(__file__).parent
     rank = {name: number for number, name in enumerate(SLOWEST_FIRST)}
-    items.sort(key=lambda item: rank.get(item.path.relative_to(tests).as_posix(), len(SLOWEST_FIRST)))
+
+    def order(item: pytest.Item) -> int:
+        name = item.path.relative_to(tests).as_posix()
+        return rank.get(name, rank.get(f"{name.partition('/')[0]}/", len(rank)))
+
+    items.sort(key=order)
 
 
 def pytest_collection_finish() -> None:
