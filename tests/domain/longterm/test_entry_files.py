@@ -155,6 +155,14 @@ def test_a_large_file_comes_in_in_the_background_with_its_verdicts(space, rk, se
     assert (line.thing, line.url) == ("59 entries", f"longterm/import/{job.pk}/")
 
 
+@pytest.fixture
+def few_are_many(monkeypatch):
+    """Five lines come in as fifty would: in the background, in three transactions."""
+    monkeypatch.setattr(bulk_import, "MAX_AT_ONCE", 4)
+    monkeypatch.setattr(bulk_import, "BATCH", 2)
+
+
+@pytest.mark.usefixtures("few_are_many")
 @pytest.mark.parametrize("after", range(1, 6))
 def test_a_process_that_ends_in_the_middle_brings_nothing_twice(space, rk, monkeypatch, after):
     """Before and after each commit: three of entries, one of the file that goes."""
@@ -172,7 +180,7 @@ def test_a_process_that_ends_in_the_middle_brings_nothing_twice(space, rk, monke
 
         return step
 
-    job = longterm.import_entries(space, rk, many(50).encode())
+    job = longterm.import_entries(space, rk, many(5).encode())
     with monkeypatch.context() as patched:
         patched.setattr(entry_files, "import_lines", killing(entry_files.import_lines))
         patched.setattr(queue.Reporter, "__call__", killing(queue.Reporter.__call__))
@@ -185,67 +193,73 @@ def test_a_process_that_ends_in_the_middle_brings_nothing_twice(space, rk, monke
     assert job.state == Job.DONE
     first = job.result["first"]
     mine = [one for one in contents(space) if one[1] != "Somebody else's, meanwhile."]
-    assert mine == [(first + n, f"Fact {n + 1} of many.") for n in range(50)]
+    assert mine == [(first + n, f"Fact {n + 1} of many.") for n in range(5)]
 
 
+@pytest.mark.usefixtures("few_are_many")
 def test_a_job_that_ended_before_it_was_written_down_is_done(space, rk):
-    job = longterm.import_entries(space, rk, many(50).encode())
+    job = longterm.import_entries(space, rk, many(5).encode())
     queue.run_waiting()
     Job.objects.filter(pk=job.pk).update(state=Job.WAITING, run_after=timezone.now())
     queue.run_waiting()
     job.refresh_from_db()
-    assert (job.state, len(contents(space))) == (Job.DONE, 50)
+    assert (job.state, len(contents(space))) == (Job.DONE, 5)
 
 
+@pytest.mark.usefixtures("few_are_many")
 def test_what_stops_in_the_middle_goes_on_with_the_same_file(space, rk, owner, forge):
     last = json.dumps({"content": "Mine.", "scope": "agent", "agent": "forge"})
-    data = f"{many(50)}\n{last}".encode()
+    data = f"{many(5)}\n{last}".encode()
     job = longterm.import_entries(space, rk, data)
     assert longterm.import_entries(space, rk, data).pk == job.pk  # a second click
     prompts.delete_agent(forge, owner)
     queue.run_waiting()
     job.refresh_from_db()
-    assert job.state == Job.FAILED and "Line 51: it is the own memory of the agent forge" in job.last_error
-    assert "40 entries are in." in job.last_error and len(contents(space)) == 40
+    assert job.state == Job.FAILED and "Line 6: it is the own memory of the agent forge" in job.last_error
+    assert "4 entries are in." in job.last_error and len(contents(space)) == 4
     with pytest.raises(Invalid, match="Nothing was brought in"):
         longterm.import_entries(space, rk, data)
     prompts.create_agent(space, HUB, "forge")
     assert longterm.import_entries(space, rk, data).pk == job.pk
     queue.run_waiting()
-    assert [number for number, _ in contents(space)] == list(range(1, 52))
+    assert [number for number, _ in contents(space)] == list(range(1, 7))
 
 
+@pytest.mark.usefixtures("few_are_many")
 def test_a_large_file_with_a_wrong_line_is_kept_nowhere(space, rk):
-    with pytest.raises(Invalid, match=r"Line 50: .*secret"):
-        longterm.import_entries(space, rk, f"{many(49)}\n{json.dumps({'content': SECRET})}".encode())
+    with pytest.raises(Invalid, match=r"Line 5: .*secret"):
+        longterm.import_entries(space, rk, f"{many(4)}\n{json.dumps({'content': SECRET})}".encode())
     assert not Made.objects.exists() and not Job.objects.filter(kind=bulk_import.IMPORT_JOB).exists()
 
 
+@pytest.mark.usefixtures("few_are_many")
 def test_of_a_very_large_file_a_wrong_line_is_found_before_anything_comes_in(space, rk, monkeypatch):
-    monkeypatch.setattr(bulk_import, "MAX_CHECKED_AT_ONCE", 10)
+    monkeypatch.setattr(bulk_import, "MAX_CHECKED_AT_ONCE", 3)
     wrong = json.dumps({"content": "Mine.", "scope": "agent", "agent": "nobody"})
-    job = longterm.import_entries(space, rk, f"{many(50)}\n{wrong}".encode())
+    job = longterm.import_entries(space, rk, f"{many(5)}\n{wrong}".encode())
     queue.run_waiting()
     job.refresh_from_db()
-    assert job.state == Job.FAILED and "Line 51: it is the own memory of the agent nobody" in job.last_error
+    assert job.state == Job.FAILED and "Line 6: it is the own memory of the agent nobody" in job.last_error
     assert "Nothing was brought in." in job.last_error and contents(space) == []
     assert not Made.objects.exists()
-    job = longterm.import_entries(space, rk, many(50).encode())
+    job = longterm.import_entries(space, rk, many(5).encode())
     queue.run_waiting()
-    assert len(contents(space)) == 50
+    assert len(contents(space)) == 5
 
 
+@pytest.mark.usefixtures("few_are_many")
 def test_a_file_that_an_earlier_version_kept_as_it_came_comes_in_and_keeps_nobody_from_erasing(space, rk):
-    job = longterm.import_entries(space, rk, many(50).encode())
-    Made.objects.update(content=f"{many(50)}\n\n".encode())
+    job = longterm.import_entries(space, rk, many(5).encode())
+    Made.objects.update(content=f"{many(5)}\n\n".encode())
     assert longterm.imports_with_session(space, "c-1") == []
     queue.run_waiting()
     job.refresh_from_db()
-    assert job.state == Job.DONE and len(contents(space)) == 50
+    assert job.state == Job.DONE and len(contents(space)) == 5
 
 
+@pytest.mark.usefixtures("few_are_many")
 def test_a_file_that_is_kept_no_more_is_asked_for_again(space, rk):
-    data = many(50).encode()
+    data = many(5).encode()
     job = longterm.import_entries(space, rk, data)
     Made.objects.all().delete()
     queue.run_waiting()
@@ -253,7 +267,7 @@ def test_a_file_that_is_kept_no_more_is_asked_for_again(space, rk):
     assert (job.state, "Bring it in again" in job.last_error) == (Job.FAILED, True)
     longterm.import_entries(space, rk, data)
     queue.run_waiting()
-    assert len(contents(space)) == 50
+    assert len(contents(space)) == 5
 
 
 def test_only_who_may_promote_brings_entries_in(space, viewer):
