@@ -44,7 +44,7 @@ pytestmark = pytest.mark.django_db
 REVIEWED, LOCKED, OPEN = "/memories/AGENTS.md", "/locked/law.md", "/memories/drafts/note.md"
 GUARDED = "/memories/drafts/guarded.md"
 REGION = "<!-- protected -->\n- Ask rk first.\n<!-- /protected -->\n"
-SCOPES = [*([one] for one in Scope.values), list(Scope.values)]
+SCOPES = [list(Scope.values), *([one] for one in Scope.values)]
 # What a hopeful agent adds to each body, in case somebody takes the whole of it over.
 WISHES = {
     "policy": "trusted", "role": "owner", "scopes": list(Scope.values), "state": "approved", "reviewers": 0, "agent": "forge",
@@ -171,6 +171,7 @@ def operations() -> list[tuple[str, str]]:
     return found
 
 
+@pytest.mark.sampled(3)  # that a call needs its scope: tests/api/test_every_refusal.py
 @pytest.mark.parametrize("scopes", SCOPES, ids=lambda one: one[0] if len(one) == 1 else "all")
 def test_no_call_of_an_agent_rules(space, forge, client, unmoved, scopes) -> None:
     call = Caller(client, accounts.create_token(space, HUB, agent=forge, scopes=scopes)[1])
