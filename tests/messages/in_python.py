@@ -74,7 +74,7 @@ MOST = 64  # alternatives of one sentence
 
 # What earlier versions stored in lines of activity, which are never deleted.
 STORED_BEFORE = (
-    "unapplied",
+    "unapplied", "%(policy)s for every agent",
     "made", "made it", "made the agent", "made a token for", "made a one-time link for", "made an account for", "took away the mount",
     "took away the source", "took away the webhook to", "took in the template of", "took over the sources of a configuration",
 )  # fmt: skip
