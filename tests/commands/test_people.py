@@ -9,7 +9,6 @@ from django.core.management import call_command
 
 from memoryhub.domain import accounts
 from memoryhub.models import Membership, Person, Space
-from tests.running import several
 
 pytestmark = pytest.mark.django_db
 
@@ -63,12 +62,6 @@ def test_a_person_is_kept_out_and_let_in_again(client):
 def test_whoever_owns_the_hub_can_open_a_new_space():
     told("space", "add", "books")
     assert Membership.objects.get(space=Space.objects.get(), person=accounts.hub_owner()).role == "owner"
-
-
-def test_wrong_arguments_exit_with_2():
-    wrong = ["user add rk", "user add rk --role king", "agent", "space remove x"]
-    for line, (status, said, told) in zip(wrong, several(*map(str.split, wrong)), strict=True):
-        assert (status, said) == (2, "") and "usage" in told, line
 
 
 @pytest.mark.parametrize(

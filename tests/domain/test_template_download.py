@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 import zipfile
 from io import StringIO
@@ -136,14 +135,6 @@ def test_without_pip_and_with_one_that_hangs(index, monkeypatch, tmp_path):
     monkeypatch.setattr(template_download, "MAX_SECONDS", 1)
     with pytest.raises(NotFound, match="did not answer within 1 seconds"):
         prompts.download_template("0.7.1")
-
-
-def test_the_command_takes_one_source_at_a_time(index):
-    done = subprocess.run(
-        [sys.executable, "manage.py", "template", "import", "deepagents", "--version", "1", "--wheel", "x"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 2
 
 
 # By a click

@@ -321,7 +321,11 @@ class TestRefusals:
 
 class TestCommandLine:
     def test_help_and_wrong_arguments(self):
-        wrong = ["up --port x", "up --port 70000", "up --workers 0", "up --nothing", "up one two"]
+        wrong = [
+            "up --port x", "up --port 70000", "up --workers 0", "up --nothing", "up one two",
+            "user add rk", "user add rk --role king", "agent", "space remove x",
+            "template import deepagents --version 1 --wheel x",
+        ]  # fmt: skip
         lines = [[], ["nothing"], ["--help"], *map(str.split, wrong)]
         none, unknown, helped, *others = several(*lines)
         assert none[0] == 2
