@@ -28,16 +28,21 @@ def for_databases() -> Path:
     return MEMORY if has_room and not found.f_flag & os.ST_NOEXEC else TMP
 
 
-def new_folder(prefix: str) -> Path:
+def new_folder() -> Path:
     """An empty folder for databases that every user may pass through."""
-    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=for_databases()))
+    folder = Path(tempfile.mkdtemp(prefix=_prefix(), dir=for_databases()))
     folder.chmod(0o755)
     return folder
 
 
 def twin(place: Path) -> Path:
     """The folder with the databases of a place in /tmp."""
-    return for_databases() / place.name
+    return for_databases() / f"{_prefix()}{place.name.rpartition('-')[2]}"
+
+
+def _prefix() -> str:
+    """How such folders are named: the next run removes what a killed one left (`conftest`)."""
+    return f"memoryhub-test-{os.getpid()}-"
 
 
 def make_in_memory(folder: Path) -> Path:

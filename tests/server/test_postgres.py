@@ -28,7 +28,7 @@ FAST = {"fsync": "off"}
 
 @pytest.fixture
 def data_dir() -> Iterator[Path]:
-    place = places.new_folder("memoryhub-try-")
+    place = places.new_folder()
     yield place / "data"
     postgres.stop(place / "data")
     shutil.rmtree(place, ignore_errors=True)
