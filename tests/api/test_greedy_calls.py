@@ -9,7 +9,7 @@ import pytest
 
 from memoryhub.detectors import secrets
 from memoryhub.domain import files, proposals, spaces
-from memoryhub.domain.proposals import results, to_json
+from memoryhub.domain.proposals import results
 from memoryhub.models import HUB
 from tests.api.calling import as_person, code
 
@@ -85,7 +85,7 @@ def test_a_stack_of_proposals_has_an_end(space, forge):
 
 def test_a_list_that_takes_too_long_is_cut_and_goes_on(space, forge, monkeypatch):
     stack(forge, 5)
-    monkeypatch.setattr(to_json, "SECONDS", -1)
+    monkeypatch.setattr(results, "SECONDS_FOR_PAGE", -1)
     listed, cursor, pages = [], "", 0
     while pages < 9:
         page = forge("GET", f"proposals?cursor={cursor}").json()

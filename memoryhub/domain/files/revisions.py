@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from django.db import DEFAULT_DB_ALIAS
 from django.db.models import F, Q
 from django.utils import timezone
 
@@ -47,7 +46,7 @@ def lock_file(space: Space, path: str, thread_id: str = "") -> File:
 
 
 def file_from_row(values: Sequence[Any]) -> File:
-    file = File.from_db(DEFAULT_DB_ALIAS, COLUMNS, values)
+    file = statements.instance(File, zip(COLUMNS, values, strict=True))
     file.stat = json.loads(file.stat) if file.stat else None
     file.disk_secrets = json.loads(file.disk_secrets)
     return file

@@ -33,8 +33,7 @@ from memoryhub.domain.proposals.from_disk import (
 from memoryhub.domain.proposals.inbox import counts, filtered, inbox
 from memoryhub.domain.proposals.kinds import kind_of
 from memoryhub.domain.proposals.outdate import outdate_waiting, refresh_state
-from memoryhub.domain.proposals.results import Result, result
+from memoryhub.domain.proposals.results import Result, as_json, list_as_json, result
 from memoryhub.domain.proposals.reviewing import Review, grave_findings, neighbours, next_to_decide, review
 from memoryhub.domain.proposals.state import get
-from memoryhub.domain.proposals.to_json import as_json, list_as_json
 from memoryhub.domain.proposals.undo import comment, reopen, undo
