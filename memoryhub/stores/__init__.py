@@ -9,12 +9,3 @@ from memoryhub.stores.thread import ThreadStore
 from memoryhub.stores.views import ViewStore
 
 Store = FilesystemStore | ElsewhereStore | DatabaseStore | ThreadStore | ViewStore
-
-
-def open_store(kind: str, directory: str = "", prefix: str = "/") -> Store:
-    """The store of a mount by its kind."""
-    if kind == "filesystem":
-        return FilesystemStore(directory, prefix)
-    if kind == "views":
-        return ViewStore()
-    return ThreadStore() if kind == "thread" else DatabaseStore()

@@ -18,7 +18,7 @@ from memoryhub.domain.files.mounts.ownership import is_mine
 from memoryhub.domain.files.mounts.rules import rule_applies
 from memoryhub.errors import HubError, Invalid, NotFound
 from memoryhub.models import Agent, File, Mount, Policy, PolicyRule, Space
-from memoryhub.stores import ElsewhereStore, FilesystemStore, Store, open_store, paths
+from memoryhub.stores import DatabaseStore, ElsewhereStore, FilesystemStore, Store, ThreadStore, ViewStore, paths
 from memoryhub.stores.disk import Stat
 from memoryhub.stores.selection import FULL, LeftOut, why_entry_out
 from memoryhub.stores.survey import Intake, Survey, intake, survey
@@ -92,9 +92,19 @@ def cached_mount(space_id: int, *columns: Any) -> Mount:
 
 def place_in_mount(mount: Mount, path: str) -> Place:
     """The place of a path that belongs to this mount, with the mount's own policy."""
-    is_elsewhere = mount.store == Mount.Store.FILESYSTEM and not is_mine(mount)
-    store = ElsewhereStore() if is_elsewhere else open_store(mount.store, mount.directory, mount.prefix)
-    return Place(mount, store, paths.strip(mount.prefix, path), mount.policy)
+    return Place(mount, open_store(mount), paths.strip(mount.prefix, path), mount.policy)
+
+
+def open_store(mount: Mount) -> Store:
+    """The store of a mount by its kind. Of a directory of another node there is nothing to open."""
+    match mount.store:
+        case Mount.Store.FILESYSTEM:
+            return FilesystemStore(mount.directory, mount.prefix) if is_mine(mount) else ElsewhereStore()
+        case Mount.Store.VIEWS:
+            return ViewStore()
+        case Mount.Store.THREAD:
+            return ThreadStore()
+    return DatabaseStore()
 
 
 def resolve_path(space: Space, path: str, *, agent: Agent | None = None) -> Place:
