@@ -283,7 +283,7 @@ def value_for(name: str, schema: dict[str, Any]) -> Any:
     if "enum" in schema:
         return schema["enum"][0]
     if kinds & {"integer", "number"}:
-        return 10 if name in ("limit", "hot", "cold", "max_chars") else PK
+        return 10 if name in ("limit", "hot", "cold", "max_chars", "oldest") else PK
     if "boolean" in kinds:
         return False
     if "array" in kinds:
