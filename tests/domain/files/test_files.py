@@ -496,6 +496,6 @@ def test_a_directory_of_many_files_comes_in_by_batches_with_one_line_of_activity
     files.read(space, "/memories/f7.md")
     lines = ActivityLine.objects.within(space).count()
     assert scan(space, files.mounts_of_space(space)[0]) == 449
-    assert ActivityLine.objects.within(space).count() == lines + 3
+    assert ActivityLine.objects.within(space).count() == lines + 1
     assert files.read(space, "/memories/f449.md").content == b"449\n"
     assert Revision.objects.filter(path="/memories/f7.md").count() == 1
