@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from . import packed
 from .costs import TooCostly, spend
-from .joined import Joined, joined
+from .normalise import Joined, joined
 from .patterns import Found, plain, plain_bytes
 
 MAX_DECODED = 256 * 1024  # characters of one text

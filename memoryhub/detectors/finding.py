@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from .disguises import Read, readings
 from .encoded import Decoded, decoded
-from .joined import Joined
-from .normalise import normalise
+from .normalise import Joined, normalise
 from .patterns import plain
 from .scanning import Words, distinct_words, lowered
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 
-from .joined import Joined, joined
 from .lookalikes import LOOKALIKES
 from .patterns import plain
 from .scanning import lowered, replaced
@@ -22,6 +24,38 @@ MAX_RUN = 100
 _SAMPLE = 50  # one character in so many: a run that is too long has two of them in a row
 _RUN_IN_SAMPLE = plain(r"\s(?=\s)|([^\w\s])(?=\1)")
 _LONG_RUN = plain(rf"\s{{{MAX_RUN + 1},}}|([^\w\s])\1{{{MAX_RUN},}}")
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A text without some of its stretches, and where its characters stand in the whole one."""
+
+    text: str
+    starts: list[int]  # of each part in the joined text
+    shifts: list[int]  # how much further in the whole text each part stands
+
+    def place(self, offset: int) -> int:
+        return offset + self.shifts[bisect_right(self.starts, offset) - 1]
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Where in the whole text a stretch stands."""
+        return self.place(start), self.place(end - 1) + 1
+
+    def goes_over(self, start: int, end: int) -> bool:
+        """Whether something was taken out of the middle of a stretch."""
+        return bisect_right(self.starts, start) != bisect_right(self.starts, end - 1)
+
+
+def joined(text: str, gone: Iterable[tuple[int, int]]) -> Joined:
+    """The text without these stretches, which are in order and do not overlap."""
+    parts, starts, shifts, at, size = [], [0], [0], 0, 0
+    for start, end in gone:
+        parts.append(text[at:start])
+        size += start - at
+        at = end
+        starts.append(size)
+        shifts.append(end - size)
+    return Joined("".join([*parts, text[at:]]), starts, shifts)
 
 
 def normalise(text: str) -> tuple[str, Joined | None]:

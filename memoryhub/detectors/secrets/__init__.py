@@ -15,8 +15,8 @@ from itertools import chain
 from .. import costs, encoded
 from ..disguises import Read
 from ..finding import Finding, Lines, without_overlaps
-from ..joined import joined
 from ..known_texts import KnownText
+from ..normalise import joined
 from ..patterns import plain
 from ..scanning import distinct_words, replaced
 from .credentials import credentials
