@@ -15,10 +15,13 @@ from django.db import connection, transaction
 from django.test import Client
 from django.utils.html import strip_tags
 
-from memoryhub.domain import accounts, files, prompts, spaces
+from memoryhub.domain import accounts, files, longterm, prompts, spaces
 from memoryhub.errors import Forbidden, HubError, Invalid
 from memoryhub.models import HUB, Actor
 from memoryhub.requests import KNOWN, HideTokens, hide_secrets
+from tests import walking
+from tests.api.calling import Caller
+from tests.web.test_links import get_with
 
 ROOT = Path(__file__).resolve().parents[2]
 MIB = 1024 * 1024
@@ -445,6 +448,36 @@ def test_no_page_runs_what_somebody_wrote(house, owner, monkeypatch):
             for piece in ("<img src=x", "<svg/onload", "<b><"):
                 assert piece not in text, f"{address.at('books')}?{query} sends markup that somebody wrote"
     assert shown > 3, "the pages show nothing of what was planted"
+
+
+def test_no_page_of_real_memory_runs_what_somebody_wrote(house, owner, client):
+    """As an agent and a person write it, by the pages that links lead to: what is planted by rows alone opens few of them."""
+    space, path = house.space, "/memories/AGENTS.md"
+    files.add_mount(space, HUB, "/memories/", policy="review")
+    for text in ("one", f"two\n\n{MARKUP}"):
+        files.write(space, house.owner, path, f"# {MARKUP}\n\n- {text}\n".encode(), reason=f"why {MARKUP}")
+    files.write(space, house.owner, "/memories/gone.md", b"Gone.\n")
+    files.delete(space, house.owner, "/memories/gone.md", reason=f"gone {MARKUP}")
+    agent = prompts.create_agent(space, house.owner, f"forge {MARKUP}")
+    prompts.add_source(space, house.owner, path)
+    call = Caller(client, accounts.create_token(space, house.owner, agent=agent)[1])
+    edit = {"path": path, "old_string": "- two", "new_string": f"- three {MARKUP}", "reason": f"because {MARKUP}"}
+    log = {"content": f"An answer {MARKUP}", "session_id": MARKUP, "node_id": MARKUP, "node_kind": "agent"}
+    for method, where, body in (
+        ("POST", "edits", edit), ("POST", "quarantine", log), ("GET", "prompt", None)
+    ):  # fmt: skip
+        answer = call(method, where, body)
+        assert answer.status_code < 400, f"{where}: {answer.content.decode()}"
+    longterm.store(space, house.owner, f"A finding {MARKUP}", reason=f"found {MARKUP}")
+    found = walking.walk(get_with(owner), [space.get_absolute_url()])
+    pages = {page.path: page.answer.text for page in found if page.answer.kind == "text/html"}
+    faults = [
+        path for path, text in pages.items() if any(piece in text for piece in ("<img src=x", "<svg/onload", "<b><"))
+    ]
+    assert not faults, "markup that somebody wrote is sent as it is: " + ", ".join(faults)
+    shown = {walking.kind_of(path) for path, text in pages.items() if "onerror=alert" in text}
+    assert len(shown) >= 30, sorted(shown)
+    assert {f"files.page?view={one}" for one in ("history", "edit", "source")} <= shown
 
 
 @pytest.mark.parametrize("inside", ["", "below"])
