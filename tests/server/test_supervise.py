@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -106,6 +107,7 @@ def leftover_processes(data_dir: Path) -> tuple[subprocess.Popen[bytes], ...]:
     ours, stranger = (subprocess.Popen(["sleep", "60"]) for _ in range(2))
     (notes / str(ours.pid)).write_text(repr(psutil.Process(ours.pid).create_time()))
     (notes / str(stranger.pid)).write_text("12345.0")  # its number, somebody else's birth
+    threading.Thread(target=ours.wait).start()  # taken note of at once, as init does: a zombie would be waited for
     return ours, stranger
 
 
