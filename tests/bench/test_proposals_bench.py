@@ -107,7 +107,7 @@ def test_a_decision_asks_a_fixed_number_of_times(house, statements):
     seen = proposals.result(asked).seen
     with statements() as sent:
         proposals.approve(space, rk, asked.number, seen=seen)
-    assert len(sent) == 9, sent
+    assert len(sent) == 7, sent
 
 
 def test_waiting_is_cheap(house, client, statements):
