@@ -22,12 +22,13 @@ def lowered(text: str) -> str:
 
 
 def replaced(text: str, by: Mapping[str, str]) -> str:
-    """The text with other characters in place of some, one for one, so that offsets stay. Of very many that are asked for, few
-    stand in a text: quicker than `str.translate`, which asks for each character."""
+    """The text with other characters in place of some, one for one, so that offsets stay; those that are read as nothing stay.
+
+    Quicker than `str.translate`, which asks for each character: few of very many stand in a text. They are replaced in order, so
+    that none is replaced twice: what a letter is read as comes before it.
+    """
     for char in sorted(by.keys() & set(text)) if by else ():
-        if (
-            by[char] and by[char] != char
-        ):  # in this order nothing is replaced twice: what a letter is read as comes before it
+        if by[char] and by[char] != char:
             text = text.replace(char, by[char])
     return text
 

@@ -18,9 +18,8 @@ from memoryhub.templatetags.agent_names import agent_title
 from memoryhub.templatetags.hub import actor_glyph, actor_name, clock, day
 
 register = template.Library()
-ASKED_BY = re.compile(
-    r"(?<= by )[\w-]+(?=$|, |\))"
-)  # whose proposal was decided: rows store the short name of an agent
+# Whose proposal was decided: rows store the short name of an agent.
+ASKED_BY = re.compile(r"(?<= by )[\w-]+(?=$|, |\))")
 
 
 @register.simple_tag(takes_context=True)

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from memoryhub.detectors import chinese
 from memoryhub.detectors.finding import Lines
 from memoryhub.detectors.injection import RULES
 from memoryhub.detectors.injection.rule import Rule
+from memoryhub.detectors.normalise import _plain
 from memoryhub.detectors.risky_advice.signs import SIGNS, Sign
 from memoryhub.detectors.scanning import Needles, distinct_words, lowered, may_contain, offsets_of
 from memoryhub.detectors.stems import Together, groups
@@ -158,3 +160,10 @@ def test_lower_case_of_a_text_with_a_dotted_capital_keeps_every_offset_in_few_ca
     assert lower == "İstanbul und köln İ " * 5_000
     assert sum(event == "c_call" for event in calls) < 12_000
     assert [char for char in map(chr, range(0x110000)) if len(char.lower()) != 1] == ["İ"]
+
+
+def test_no_letter_is_read_as_one_that_is_replaced_after_it():
+    """What `replaced` relies on, for the letters of Chinese and for what `normalise` reads in place of others."""
+    read = {char: _plain(char) for char in map(chr, range(0x80, 0x20000)) if not "\ud800" <= char <= "\udfff"}
+    for by in (chinese._READ_AS, read):
+        assert [char for char, other in by.items() if other > char and by.get(other, other) != other] == []
