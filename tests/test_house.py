@@ -19,6 +19,8 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "memoryhub"
+ARCHITECTURE = ROOT / "docs/develop/architecture.md"
+DRAWING = ROOT / "docs/img/architecture.svg"
 
 # Inner rooms first. A room imports its own and inner ones, never outer ones, nor its neighbours on the same floor.
 FLOORS = [
@@ -370,6 +372,17 @@ def test_the_map_of_the_domain_names_every_package_in_order():
 
     named = re.findall(r"^([a-z_]+) {2,}", inspect.getdoc(memoryhub.domain) or "", re.M)
     assert tuple(named) == PACKAGES
+
+
+def test_the_drawing_and_the_table_of_packages_have_the_same_order():
+    """The drawing has the highest row first and, within a row, what may be imported on the left."""
+    boxes = re.findall(
+        r'class="pkg" x="([\d.]+)" y="([\d.]+)".*\n<text[^>]*><tspan class="b">([a-z_]+)<', DRAWING.read_text()
+    )
+    drawn = sorted(boxes, key=lambda box: (-float(box[1]), float(box[0])))
+    assert [name for _, _, name in drawn] == list(PACKAGES)
+    rows = re.findall(r"^\| `([a-z_]+)/` \|", ARCHITECTURE.read_text().partition("lowest first")[2], re.M)
+    assert rows == list(PACKAGES)
 
 
 # ---- nothing from elsewhere, nothing inline ----
