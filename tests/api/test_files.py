@@ -154,6 +154,8 @@ def test_a_stale_if_match_is_412_for_every_kind_of_writer(space, forge, rk):
         assert caller(
             "PUT", f"files/{path}", {"content": f"three {path} {caller is rk}"}, If_Match=tag
         ).status_code in (200, 202)
+        taken = caller("PUT", f"files/{path}", {"content": "four"}, If_None_Match="*")
+        assert code(taken) == (412, "file_exists")
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from memoryhub.domain.files.read import Published
 from memoryhub.domain.files.requests import Applied, ChangeRequest, Pending, TextBefore, text_as_bytes
 from memoryhub.domain.files.transfer import move
 from memoryhub.domain.files.write import delete, edit, file_row, insert, read, read_many, write
-from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, NotFound
+from memoryhub.errors import Forbidden, HubError, Invalid, NotFound, Stale
 from memoryhub.models import Actor, Mount, Policy, Revision, Space
 from memoryhub.stores import paths
 from memoryhub.stores.disk import MAX_BYTES, too_large
@@ -329,7 +329,7 @@ def _check_preconditions(space: Space, request: ChangeRequest) -> None:
     except HubError:
         found = None
     if request.must_be_new and found is not None:
-        raise Conflict(f"File {request.path} already exists", code="file_exists", path=request.path)
+        raise Stale(f"File {request.path} already exists", code="file_exists", path=request.path)
     sha = found.sha256 if found else None
     if request.if_match is not None and not change.etag_matches(request.if_match, sha):
         raise change.stale_error(request.path, sha, found.revision if found else 0)

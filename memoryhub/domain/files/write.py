@@ -35,7 +35,7 @@ from memoryhub.domain.files.read import (
     put_in_cache,
     read_view,
 )
-from memoryhub.errors import Conflict, HubError
+from memoryhub.errors import Conflict, HubError, Stale
 from memoryhub.models import Actor, File, Mount, Revision, Space
 from memoryhub.stores import paths
 from memoryhub.stores.disk import MAX_BYTES, too_large
@@ -180,7 +180,7 @@ def write(
     ) as change:
         file = change.file
         if must_be_new and change.exists:
-            raise Conflict(f"File {path} already exists", code="file_exists", path=path)
+            raise Stale(f"File {path} already exists", code="file_exists", path=path)
         if base_revision is not None and base_revision != file.revision:
             content, reason = _merge_edit(file, content, base_revision, reason)
         if change.exists and content == change.before:

@@ -13,7 +13,7 @@ from memoryhub.detectors import Finding
 from memoryhub.domain import files
 from memoryhub.domain.proposals import findings
 from memoryhub.domain.proposals.state import Parents, asked_by, parent_of
-from memoryhub.errors import Conflict, HubError, NotFound, Stale
+from memoryhub.errors import Conflict, HubError, NotFound
 from memoryhub.models import Actor, File, Proposal, Revision
 from memoryhub.text import edits
 from memoryhub.text.blame import ReviewedLines, lines_by_reviewer
@@ -158,12 +158,9 @@ class ChangeKind:
         self, proposal: Proposal, author: Actor, before: bytes | None, after: bytes | None, notes: dict[str, Any]
     ) -> Revision:
         match: dict[str, Any] = {"must_be_new": True} if before is None else {"if_match": sha_of(before)}
-        try:
-            return files.write(
-                proposal.space, author, proposal.path, after or b"", kind=self.revision_kind, **match, **notes
-            )
-        except Conflict as refusal:
-            raise (Stale(refusal.message) if refusal.code == "file_exists" else refusal) from None
+        return files.write(
+            proposal.space, author, proposal.path, after or b"", kind=self.revision_kind, **match, **notes
+        )
 
     def undo(self, proposal: Proposal, actor: Actor, file: File | None, reason: str) -> int | None:
         """Takes it back: the text before the decision becomes the newest of the file again. The number of that revision."""
