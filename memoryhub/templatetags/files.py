@@ -145,6 +145,8 @@ def _author(slug: str, where: str, line: Any) -> str:
     """The author of a line: a link to the proposal if there is one, else to the revision; when, who approved it, and the file
     before it."""
     revision, name = line.revision, actor_name(line.author.kind, line.author.name)
+    if line.author.kind == "disk":
+        name = revision.git_author or name
     if revision.proposal:
         leads_to = f"/s/{slug}/proposals/{revision.proposal}/"
         words = f"#{revision.proposal} {shown_reason(revision.reason, revision.actor_kind) or gettext('proposal')}"
@@ -176,9 +178,8 @@ def _approved(line: Any) -> str:
         return gettext(", when approving %(name)s") % {
             "name": actor_name(line.revision.actor_kind, line.revision.actor_name)
         }
-    approver, author = line.revision.approver_name, line.revision.git_author
-    git = gettext(", git: %(name)s") % {"name": author} if author else ""
-    return git + (gettext(", approved by %(name)s") % {"name": approver} if approver else "")
+    approver = line.revision.approver_name
+    return gettext(", approved by %(name)s") % {"name": approver} if approver else ""
 
 
 MAX_DIFF_ROWS = 5_000

@@ -6,7 +6,8 @@ import pytest
 
 from memoryhub.domain import files
 from memoryhub.domain.files.disk.git_authors import find_all_git_authors
-from memoryhub.models import HUB, Revision
+from memoryhub.models import HUB, File, Revision
+from memoryhub.templatetags.files import blame_table
 from tests.domain.files.test_disk_held import mount_of, space  # noqa: F401
 from tests.stores.test_git_history import commit, git
 
@@ -30,6 +31,8 @@ def newest(space):
 def test_a_committed_text_has_its_author_and_an_uncommitted_one_none(space, root):
     files.find_git_authors(space, PATH)
     assert (newest(space).actor_name, newest(space).git_author) == ("disk", "Mia Keller")
+    lines = files.blame(File.objects.within(space).get(path=PATH))
+    assert '<b class="strong">Mia Keller</b>' in blame_table({"space": space, "where": PATH}, lines, "")
     (root / "memory/AGENTS.md").write_text("two\n")
     files.read(space, PATH)
     files.find_git_authors(space, PATH)
