@@ -23,7 +23,7 @@ class PersonForm(HubForm):
     role = forms.ChoiceField(label=_("Role"), choices=ROLE_CHOICES, initial=Role.VIEWER)
     email = forms.EmailField(
         label=_("E-mail"), required=False,
-        help_text=_("For mails. Noted by the owner of the hub, single sign-on may find the person by it."),
+        help_text=_("For notifications. If the owner of the hub enters it, single sign-on can match the person by it."),
         widget=forms.EmailInput(attrs={"autocomplete": "off"}),
     )  # fmt: skip
 

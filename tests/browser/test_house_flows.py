@@ -48,6 +48,7 @@ def test_removing_somebody_asks_first(sign_in_as, member):
     member("viewer")
     page = sign_in_as("owner", at="/s/ledger/settings/people/")
     row = page.get_by_role("listitem").filter(has=page.get_by_label("Role of viewer"))
+    row.get_by_label("Actions for viewer").click()
     row.get_by_role("button", name="Remove").click()
     page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
     expect(page.get_by_role("dialog")).to_have_count(0)
