@@ -154,7 +154,7 @@ def one(caller: Caller, number: int) -> Proposal:
 @router.get("/proposals", response={200: Listed, **ERRORS}, summary="Proposals, the newest first")
 @needs("propose")
 def listed(
-    request: HttpRequest, state: State | Literal[""] = "", limit: int = 50, cursor: Cursor = "", next: Next = ""
+    request: HttpRequest, state: Literal[State, ""] = "", limit: int = 50, cursor: Cursor = "", next: Next = ""
 ) -> Any:
     proposals.expire_late(request.auth.space)
     found = visible(request.auth)

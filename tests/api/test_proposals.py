@@ -90,7 +90,8 @@ def test_the_agent_sees_its_own_proposal_with_diff_and_result(call, mine, asked)
 
 
 def test_an_unknown_state_is_refused(call, mine) -> None:
-    assert call("get", "?state=open", mine).status_code == 422
+    unknown = call("get", "?state=open", mine)
+    assert unknown.status_code == 422 and "'pending', 'approved'" in unknown.json()["error"]["message"]
 
 
 def test_another_agent_and_another_space_find_nothing(call, space, asked) -> None:
