@@ -126,6 +126,7 @@ def test_a_read_only_path_refuses_agents_and_takes_people(space, forge, rk):
         forge("POST", "moves", {"from": "/open/a.md", "to": "/locked/a.md"}),
     ):
         assert code(answer) == (403, "read_only")
+        assert answer.json()["error"]["path"] == "/locked/a.md"
     assert rk("PUT", "files/locked/a.md", {"content": "x"}).status_code == 201
     assert Revision.objects.get().actor_name == "rk"
 

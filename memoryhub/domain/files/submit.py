@@ -112,10 +112,11 @@ def _submit(space: Space, actor: Actor, request: ChangeRequest, place: mounts.Pl
     policies |= {place.policy for place in shared}
     if Policy.READ_ONLY in policies:
         read_only = next(place for place in [*places, *shared] if place.policy == Policy.READ_ONLY)
+        where = paths.clean(request.to) if read_only in places[1:] else path
         raise Forbidden(
-            f"“{path}” is read-only for agents (mount {read_only.mount.prefix}). Do not retry; carry on without it.",
+            f"“{where}” is read-only for agents (mount {read_only.mount.prefix}). Do not retry; carry on without it.",
             code="read_only",
-            path=path,
+            path=where,
         )
     if policies == {Policy.TRUSTED}:
         with suppress(_NeedsReview):
