@@ -286,4 +286,4 @@ def written_by(one: Any) -> str:
     """Who wrote the revision of a section, and who approved it."""
     revision = one.revision
     words = _("written by %(author)s, approved by %(person)s") if revision.approver_name else _("written by %(author)s")
-    return words % {"author": revision.actor_name, "person": revision.approver_name}
+    return words % {"author": revision.git_author or revision.actor_name, "person": revision.approver_name}
