@@ -50,6 +50,8 @@ class Proposal(models.Model):
     base_sha256 = models.CharField(max_length=64, blank=True)
     stacked_on = models.BigIntegerField(null=True)  # number of the pending proposal it builds on
     findings = models.JSONField(default=list)
+    # Of the two texts in the change of which no secret was found, and of the rules (`findings.checked_digest`).
+    checked_digest = models.CharField(max_length=64, blank=True, default="", db_default="")
     risk = models.PositiveSmallIntegerField(default=0)  # 0 low, 1 mid, 2 high
     reviewers = models.PositiveSmallIntegerField(default=1)
     approvals = models.JSONField(default=list)  # of the first of two reviewers: who, when, sha256

@@ -84,7 +84,7 @@ def ask(
     texts = made.kind.files_after(proposal, made.after)
     places = dict(zip(texts, files.resolve_paths(space, texts, agent=agent), strict=True))
     found = list(_findings_when_asked(made, texts, places))
-    spaces.refuse_secrets(space, found, findings.detectable(made.after))
+    proposal.checked_digest = findings.check_found(space, found, made.before, made.after)
     edits.check_protected(made.before, made.after)
     proposal.reviewers = reviewers_for(space, places[path].rule)
     stored = _insert(proposal, found, made.kind.risk(proposal, found, made.before, made.after))

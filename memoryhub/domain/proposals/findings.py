@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import hmac
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from itertools import accumulate
+from pathlib import Path
+
+from django.conf import settings
 
 from memoryhub import detectors
 from memoryhub.db.prepared import prepared
 from memoryhub.detectors import Finding, KnownText, packed
 from memoryhub.detectors.normalise import normalise
+from memoryhub.detectors.rules_digest import rules_digest
 from memoryhub.domain import files, spaces
 from memoryhub.models import File, LongtermEntry, Proposal, Revision, Source, Space
 from memoryhub.stores.known_names import plain
@@ -29,6 +35,21 @@ def check_text(space: Space, text: str, *, before: str = "", only: Iterable[str]
     found = findings_in(before, text, only=only)
     allowed = spaces.refuse_secrets(space, found, text)
     return [one for one in found if one.code != "secrets" or one in allowed]
+
+
+def check_found(space: Space, found: list[Finding], before: bytes | None, after: bytes | None) -> str:
+    """Refuses secrets among the findings of a change. Answers its `checked_digest`, or nothing where a decision has to look again:
+    at a value of which a person said that it is no secret, and at what is no text."""
+    spaces.refuse_secrets(space, found, detectable(after))
+    is_clean = is_text(after or b"") and all(one.code != "secrets" for one in found)
+    return checked_digest(before, after) if is_clean else ""
+
+
+def checked_digest(before: bytes | None, after: bytes | None) -> str:
+    """Of two texts, and of all that decides which secrets are found in the change of one into the other. Keyed: nobody without the
+    hub's key can make one, or try texts against it."""
+    parts = [rules_digest(Path(__file__)), *(sha256(text or b"").hexdigest() for text in (before, after))]
+    return hmac.new(settings.SECRET_KEY.encode(), "\0".join(["no secret", *parts]).encode(), "sha256").hexdigest()
 
 
 @spaces.on_event("check_change")
