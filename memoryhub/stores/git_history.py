@@ -21,6 +21,7 @@ MAX_OBJECT = 8 << 20
 MAX_SMALL_FILE = 4 << 20  # of HEAD, a ref, the list of packed refs
 MAX_DELTAS = 60
 MAX_PACKS = 64
+MAX_COMMITS = 2000  # that are looked at for one text
 MAX_LEVELS = 30
 _SHA = re.compile(r"[0-9a-f]{40}")
 _REF = re.compile(r"refs/(?!.*\.\.)[\w./@+-]{1,250}")
@@ -80,13 +81,13 @@ class History:
         """Whether the time is over: what was not found may be there."""
         return time.monotonic() > self.until
 
-    def author_of(self, path: str, content: bytes, max_commits: int = 2000) -> Author | None:
+    def author_of(self, path: str, content: bytes) -> Author | None:
         """The author of the commit that brought this very text to this path; None where there is none, or it is not sure."""
         blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
         names = [os.fsencode(name) for name in path.strip("/").split("/")]
         try:
             at = self.head()
-            for _ in range(max_commits):
+            for _ in range(MAX_COMMITS):
                 if at is None:
                     return None
                 commit = self.commit(at)

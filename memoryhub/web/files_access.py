@@ -14,12 +14,12 @@ from django.urls import reverse
 
 from memoryhub.domain import files, prompts
 from memoryhub.domain.accounts import may
-from memoryhub.errors import HubError
 from memoryhub.forms import MountForm, MountSettingsForm, RuleForm
 from memoryhub.models import Agent, Mount, PolicyRule, Space
 from memoryhub.web.access import space_page
 from memoryhub.web.helpers import parse_number
 from memoryhub.web.path_tester import test_path
+from memoryhub.web.surveys import survey_of
 
 READ_METHODS = ("GET", "HEAD")
 MOUNTS_SHOWN, RULES_SHOWN = 100, 50
@@ -71,7 +71,7 @@ def mounts_context(request: HttpRequest, manages: bool) -> dict[str, Any]:
     return {
         "mounts": shown, "more_mounts": len(mounts) - len(shown), "opened": opened,
         "mount_settings": MountSettingsForm(mount=opened) if opened else None,
-        "survey": surveyed(opened) if opened and opened.store == Mount.Store.FILESYSTEM else None,
+        "survey": survey_of(opened) if opened else None,
         "form": MountForm(initial={"prefix": request.GET.get("prefix", ""), "policy": "review"}),
         "adds_mount": "prefix" in request.GET or not mounts,
         "roots": files.allowed_roots(request.actor) if manages else (),
@@ -84,14 +84,6 @@ def opened_mount(request: HttpRequest, mounts: list[Mount]) -> Mount | None:
     wanted = parse_number(request.GET.get("mount"))
     found = next((one for one in mounts if one.pk == wanted), mounts[0] if len(mounts) == 1 else None)
     return files.get_mount(request.space, found.pk) if found else None
-
-
-def surveyed(mount: Mount) -> Any:
-    """What a mount of a directory takes in; none where that cannot be read just now."""
-    try:
-        return files.survey_mount(mount)
-    except HubError:
-        return None
 
 
 # ---- sources

@@ -17,6 +17,7 @@ from memoryhub.web import files_access
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.notices import done
 from memoryhub.web.saved import changed_fields, changes_in_words
+from memoryhub.web.surveys import survey_of
 
 
 @space_page("read", methods=("GET", "HEAD"))
@@ -44,7 +45,7 @@ def add(request: HttpRequest) -> HttpResponse:
     except HubError as error:
         form.refuse(error)
         return files_access.show(request, status=error.status, form=form, adds_mount=True)
-    found = files_access.surveyed(mount) if mount.store == Mount.Store.FILESYSTEM else None
+    found = survey_of(mount)
     mounted = _("%(prefix)s is mounted.") % {"prefix": mount.prefix}
     done(request, f"{mounted} {survey_words(found, mount.directory)}" if found else mounted)
     return files_access.back(request, "mounts", mount=mount.pk)
@@ -123,7 +124,7 @@ def change_selection(request: HttpRequest, mount: Mount, act: Any) -> HttpRespon
 
 
 def refused(request: HttpRequest, mount: Mount, form: MountSettingsForm, status: int) -> HttpResponse:
-    survey = files_access.surveyed(mount) if mount.store == Mount.Store.FILESYSTEM else None
+    survey = survey_of(mount)
     return files_access.show(request, status=status, opened=mount, mount_settings=form, survey=survey)
 
 

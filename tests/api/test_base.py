@@ -9,10 +9,10 @@ from django.test import Client
 from django.utils import timezone
 
 from memoryhub.domain import accounts, files, prompts, spaces
-from memoryhub.domain.working import entries
 from memoryhub.errors import Conflict
 from memoryhub.models import HUB, Actor, Agent, Membership, Token
 from memoryhub.refusals import refusal_of
+from tests.outputs import admit
 
 pytestmark = pytest.mark.django_db
 
@@ -166,7 +166,7 @@ def test_an_owner_counts_their_own_space_alone(client, space, forge):
     spaces.add_member(space, HUB, rk, "owner")
     _, secret = accounts.create_token(space, HUB, person=rk)
     for one in (space, spaces.create(HUB, "elsewhere")):
-        entries.admit(one, "The train leaves at nine.")
+        admit(one, "The train leaves at nine.")
     answer = client.get("/metrics", REMOTE_ADDR="10.1.1.1", headers={"Authorization": f"Bearer {secret}"})
     assert f'memoryhub_working_entries{{space="{space.slug}"}} 1.0' in answer.content.decode()
     assert b"elsewhere" not in answer.content

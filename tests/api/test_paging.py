@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from memoryhub.domain import accounts, files, prompts, proposals, spaces
-from memoryhub.domain.working import entries
 from memoryhub.models import HUB
 from tests.api.calling import Caller, code
+from tests.outputs import admit
 
 pytestmark = pytest.mark.django_db
 ROWS = 4
@@ -22,7 +22,7 @@ def call(way_in):
     for number in range(ROWS):
         path = f"/memories/{number}.md"
         files.write(space, HUB, path, f"lighthouse {number}\n".encode())
-        entries.admit(space, f"Note {number}.")
+        admit(space, f"Note {number}.")
         proposals.propose(space, forge, kind="delete", path=path)
     return Caller(way_in, accounts.create_token(space, HUB, agent=forge)[1])
 

@@ -15,10 +15,10 @@ from django.utils import timezone
 from memoryhub.domain import accounts, files, longterm, prompts, proposals, spaces
 from memoryhub.domain.activity import metrics
 from memoryhub.domain.prompts import agents_behind, deliveries, framework_templates
-from memoryhub.domain.working import entries
 from memoryhub.models import HUB, Actor, Agent, Delivery, DialectTemplate, PromptText, Space
 from tests.api.calling import Caller
 from tests.one_line import one_line
+from tests.outputs import admit
 
 pytestmark = pytest.mark.django_db
 PATH, NOTES = "/memories/AGENTS.md", "/thread/notes.md"
@@ -101,7 +101,7 @@ CALLS = {
 
 @pytest.mark.parametrize("asked", CALLS.values(), ids=CALLS)
 def test_the_page_shows_what_the_last_call_got(desk, asked):
-    entries.admit(desk.space, "The gateway is slow today.")
+    admit(desk.space, "The gateway is slow today.")
     longterm.store(desk.space, HUB, "The gateway needs a minute.")
     got = get(desk, **asked)
     assert raw(desk) == got
@@ -271,7 +271,7 @@ def test_short_term_files_are_those_of_the_thread(desk):
 def test_retrieved_memory_that_changed_makes_it_old(desk):
     get(desk, query="the gateway")
     get(desk, query="the bank", thread="t")
-    entries.admit(desk.space, "The gateway is slow today.")
+    admit(desk.space, "The gateway is slow today.")
     assert row(desk).behind == 2  # working memory is shown whatever the query is
     get(desk, query="the gateway")
     assert row(desk).behind == 1

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from memoryhub.domain import accounts, files, longterm, prompts, proposals, spaces
-from memoryhub.domain.working import entries
 from memoryhub.models import HUB
 from tests.api.calling import Caller, code
+from tests.outputs import admit
 
 pytestmark = pytest.mark.django_db
 FACT = "The lighthouse on the north pier is lit at dusk.\n"
@@ -20,7 +20,7 @@ def space():
     files.add_mount(space, HUB, "/memories/")
     forge = prompts.create_agent(space, HUB, "forge")
     files.write(space, HUB, "/memories/AGENTS.md", FACT.encode())
-    entries.admit(space, FACT)
+    admit(space, FACT)
     longterm.store(space, HUB, FACT)
     proposals.propose(space, forge, kind="write", path="/memories/b.md", content=FACT.encode())
     return space

@@ -204,15 +204,13 @@ INSERT = (
 
 def working_memory(space: Any) -> list[Row]:
     from memoryhub.db import statements
-    from memoryhub.domain.working import entries
     from memoryhub.models import WorkingEntry
+    from tests.outputs import admit
 
     text = "Customer of invoice 20931 asks for the refund of 12 November; it left on the 13th by card. " * 3
     for _ in range(60):
-        entries.admit(space, text)
-    taken = in_turns(
-        {"raw": lambda: statements.rows(INSERT, [0, text]), "push": lambda: entries.admit(space, text)}, times=100
-    )
+        admit(space, text)
+    taken = in_turns({"raw": lambda: statements.rows(INSERT, [0, text]), "push": lambda: admit(space, text)}, times=100)
     WorkingEntry.objects.filter(space_id=0).delete()
     pushes = row(
         "push and trim, working memory", ratios(taken["push"], taken["raw"]), baseline="raw durable insert", unit="x",

@@ -61,8 +61,8 @@ def measure(place: Path, seconds: float = 1.0, rounds: int = 5, chunks: int = 10
 
 def furnish(place: Path, chunks: int) -> Scene:
     from memoryhub.domain import accounts, files, prompts, spaces
-    from memoryhub.domain.working import entries
     from memoryhub.models import HUB
+    from tests.outputs import admit
 
     folder = place / "notes"
     folder.mkdir()
@@ -76,7 +76,7 @@ def furnish(place: Path, chunks: int) -> Scene:
     hub = prompts.create_agent(space, HUB, "counter", system_prompt="You answer the desk.", dialect="hub")
     deep = prompts.create_agent(space, HUB, "forge", system_prompt="You write code.", dialect="deepagents")
     for _ in range(20):
-        entries.admit(space, sentence(rng), agent=hub)
+        admit(space, sentence(rng), agent=hub)
     remember(space, rng, chunks)
     return Scene(
         space, hub, deep, {one.slug: accounts.create_token(space, HUB, agent=one)[1] for one in (hub, deep)}, folder

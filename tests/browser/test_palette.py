@@ -5,10 +5,11 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from memoryhub.domain import files, prompts, working
+from memoryhub.domain import files, prompts
 from memoryhub.models import HUB
 from tests.browser.conftest import PHONE
 from tests.browser.test_axe import AXE, EVERYTHING, NARROW, OVERFLOWS, RUN
+from tests.outputs import admit
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -19,7 +20,7 @@ def furnished(space):
     for path in ("gateway.md", "docs/refunds.md"):
         files.write(space, HUB, f"/memories/{path}", b"One.\n", reason="made")
     prompts.create_agent(space, HUB, "forge")
-    working.admit(space, "The refund policy of last year holds.")
+    admit(space, "The refund policy of last year holds.")
     return space
 
 

@@ -4,9 +4,9 @@ import pytest
 from playwright.sync_api import expect
 
 from memoryhub.domain import files, longterm, prompts
-from memoryhub.domain.working import entries
 from memoryhub.models import HUB
 from tests.browser.conftest import PHONE
+from tests.outputs import admit
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def recall(space):
     files.add_mount(space, HUB, "/recall/", store="views")
     prompts.create_agent(space, HUB, "scout", system_prompt="You build.", dialect="hub")
-    entries.admit(space, "The gateway is slow today.")
+    admit(space, "The gateway is slow today.")
     for text in ("Card refunds take 5 to 10 days.", "Anna likes teal."):
         longterm.store(space, HUB, text)
     prompts.add_source(space, HUB, "/recall/pinned.md")

@@ -4,9 +4,9 @@ import pytest
 from playwright.sync_api import expect
 
 from memoryhub.domain import longterm
-from memoryhub.domain.working import entries
 from memoryhub.models import HUB, Space
 from tests.browser.conftest import PHONE
+from tests.outputs import admit
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -16,7 +16,7 @@ def memory(space):
     for text in ("Card refunds take 5 to 10 days.", "Card refunds of gifts take 20 days."):
         longterm.store(space, HUB, text)
     for n in range(4):
-        entries.admit(space, f"lately number {n}")
+        admit(space, f"lately number {n}")
     return space
 
 

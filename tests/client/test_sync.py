@@ -226,14 +226,14 @@ def waits_for(condition):
 
 def test_files_that_show_memory_arrive_and_follow(review, tmp_path):
     from memoryhub.domain import files
-    from memoryhub.domain.working import entries
     from memoryhub.models import HUB
+    from tests.outputs import admit
 
     files.add_mount(review.space, HUB, "/recall/", store="views")
-    entries.admit(review.space, "The gateway is slow.")
+    admit(review.space, "The gateway is slow.")
     local = LocalCopy(review.hub, tmp_path / "recall", prefix="/recall/")
     assert "/recall/working.md" in local.run().updated
     assert b"The gateway is slow." in on_disk(local)["working.md"]
-    entries.admit(review.space, "It is quick again.")
+    admit(review.space, "It is quick again.")
     assert LocalCopy(review.hub, tmp_path / "recall", prefix="/recall/").run().updated == ["/recall/working.md"]
     assert b"It is quick again." in on_disk(local)["working.md"]

@@ -12,9 +12,9 @@ from memoryhub.db import statements
 from memoryhub.domain import accounts, files, prompts, working
 from memoryhub.domain.accounts.authenticate import statement
 from memoryhub.domain.prompts import PromptRequest, inputs_sql, serve
-from memoryhub.domain.working import entries
 from memoryhub.errors import Invalid
 from memoryhub.models import HUB, File, Space, WorkingEntry
+from tests.outputs import admit
 
 from .layers import counter, space  # noqa: F401
 
@@ -92,7 +92,7 @@ def changes(space, agent, root, rng):
     elif kind == "agent":
         prompts.change_agent(agent, HUB, persona=rng.choice(["Calm.", "Quick.", ""]))
     elif kind == "add":
-        entries.admit(space, f"Order {rng.random()}.", agent=agent, scope=rng.choice(["group", "agent"]))
+        admit(space, f"Order {rng.random()}.", agent=agent, scope=rng.choice(["group", "agent"]))
     elif kind == "correct" and (entry := working.live(space).first()):
         working.edit(space, HUB, entry.pk, f"Corrected {rng.random()}.")
 
@@ -180,7 +180,7 @@ def test_an_unknown_dialect_is_refused(handed):
 def test_an_entry_that_expired_is_not_shown_from_what_was_gathered_with_it(scene, counter, handed):
     files.write(scene, HUB, PATHS[0], b"one")
     assert b"one" in handed("Which order?").data
-    entry = entries.admit(scene, "Order 41.", agent=counter)
+    entry = admit(scene, "Order 41.", agent=counter)
     files.write(scene, HUB, PATHS[0], b"two")
     assert b"two" in handed("Which order?").data
     # It expires, so what was gathered first is the base again.

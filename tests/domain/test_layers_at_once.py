@@ -24,7 +24,6 @@ from memoryhub.domain import (
 from memoryhub.domain.longterm import chunks
 from memoryhub.domain.quarantine import records
 from memoryhub.domain.retrieval import vector_index
-from memoryhub.domain.working import entries
 from memoryhub.errors import HubError
 from memoryhub.models import (
     HUB,
@@ -46,6 +45,7 @@ from memoryhub.models import (
     Token,
     WorkingEntry,
 )
+from tests.outputs import admit
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -96,11 +96,11 @@ def test_of_two_decisions_one_wins_and_the_other_is_told(space):
 def test_working_memory_never_shows_more_than_its_limit(space):
     def many():
         for n in range(25):
-            entries.admit(space, f"fact {n}")
+            admit(space, f"fact {n}")
 
     at_once(*[many] * 6)
     assert len(working.newest(space, limit=50)) == 50
-    entries.admit(space, "last")
+    admit(space, "last")
     assert WorkingEntry.objects.within(space).count() == 50
 
 

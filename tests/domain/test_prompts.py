@@ -18,9 +18,9 @@ from memoryhub.domain import longterm, prompts, spaces
 from memoryhub.domain.files import GUIDELINES_PATH, POSITIONING_PATH, agents_reading
 from memoryhub.domain.prompts import agents, framework_templates, inputs
 from memoryhub.domain.prompts.assemble import first_change
-from memoryhub.domain.working import entries
 from memoryhub.errors import Invalid, NotFound, TooLarge
 from memoryhub.models import HUB, AgentChange, File, Mount, Proposal
+from tests.outputs import admit
 from tests.prompting import AGENTS, TONE, lists, put
 
 pytestmark = pytest.mark.django_db
@@ -378,9 +378,9 @@ def test_a_wheel_that_unfolds_is_refused(tmp_path, module, meta):
 
 def test_a_query_adds_working_and_long_term_memory_where_the_dialect_has_a_place(space, counter):
     other = prompts.create_agent(space, HUB, "other")
-    entries.admit(space, "The card gateway is slow today.", agent=other)
-    entries.admit(space, "Own note.", agent=counter, scope="agent")
-    entries.admit(space, "Of another.", agent=other, scope="agent")
+    admit(space, "The card gateway is slow today.", agent=other)
+    admit(space, "Own note.", agent=counter, scope="agent")
+    admit(space, "Of another.", agent=other, scope="agent")
     with transaction.atomic():
         longterm.store(space, HUB, "Refunds take five to ten days to show at the bank.")
     asked = prompts.assemble(space, counter, query="how long does a refund take at the bank?")

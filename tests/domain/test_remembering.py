@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from memoryhub.domain import longterm, prompts, working
-from memoryhub.domain.working import entries
 from memoryhub.models import HUB, EntryRevision, LongtermEntry, WorkingEntry
+from tests.outputs import admit
 
 from .layers import counter, forge, space  # noqa: F401
 
@@ -82,12 +82,12 @@ def test_an_agents_own_memory_of_then_is_its_own(space, counter, forge):
 
 
 def test_working_memory_that_was_deleted_or_has_expired_since(space, counter):
-    number = entries.admit(space, "The till is shut.", at=timezone.now() - timedelta(hours=2))
-    other = entries.admit(space, "The lamp is out.", at=timezone.now() - timedelta(hours=2))
+    number = admit(space, "The till is shut.", at=timezone.now() - timedelta(hours=2))
+    other = admit(space, "The lamp is out.", at=timezone.now() - timedelta(hours=2))
     then = timezone.now() - timedelta(minutes=45)
     working.remove(space, HUB, number)
     WorkingEntry.objects.filter(pk=other).update(expires_at=timezone.now() - timedelta(minutes=30))
-    entries.admit(space, "The door is open.")
+    admit(space, "The door is open.")
     before = told(space, counter, then)
     assert "till is shut" in before.text and "lamp is out" in before.text and "door is open" not in before.text
     assert "working_memory_gone" not in codes(before)
@@ -99,5 +99,5 @@ def test_where_working_memory_may_be_gone_it_is_said(space, counter):
     assert "working_memory_gone" in codes(told(space, counter, timezone.now() - timedelta(hours=2)))
     then = timezone.now()
     for n in range(51):
-        entries.admit(space, f"Note {n}.")
+        admit(space, f"Note {n}.")
     assert "working_memory_gone" in codes(told(space, counter, then))

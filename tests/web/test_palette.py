@@ -7,8 +7,9 @@ from html import unescape
 import pytest
 from django.db import connection
 
-from memoryhub.domain import files, longterm, prompts, proposals, spaces, working
+from memoryhub.domain import files, longterm, prompts, proposals, spaces
 from memoryhub.models import HUB, Actor
+from tests.outputs import admit
 
 pytestmark = pytest.mark.django_db
 
@@ -49,7 +50,7 @@ def rows(client, q, language="en", **more):
 
 
 def test_it_finds_files_agents_proposals_entries_pages_and_actions(as_role, space, forge, asked):
-    working.admit(space, "The payment gateway answers slowly today.")
+    admit(space, "The payment gateway answers slowly today.")
     longterm.store(space, HUB, "Gateway sandbox is reset every Sunday.")
     found, chosen = rows(as_role("owner"), "gate")
     kinds = [kind for kind, _, _ in found]
@@ -85,14 +86,14 @@ def test_no_new_file_is_offered_at_the_path_of_a_file(as_role, space):
 
 @pytest.mark.parametrize("words", ["refund policy of last year", "what is slow today", "退款需要多久"])
 def test_enter_on_plain_words_searches(as_role, space, words):
-    working.admit(space, "What is slow today: the refund policy of last year.")
+    admit(space, "What is slow today: the refund policy of last year.")
     found, chosen = rows(as_role("viewer"), words)
     assert chosen == found[-1] and chosen[0] == "Search"
 
 
 def test_copies_of_one_text_are_one_row(as_role, space):
     for session in ("a", "b"):
-        working.admit(space, "The gateway answers slowly today.", metadata={"from": session})
+        admit(space, "The gateway answers slowly today.", metadata={"from": session})
     longterm.store(space, HUB, "The gateway answers slowly today!")
     memory = [row for row in rows(as_role("viewer"), "slowly")[0] if row[0] in ("Working", "Long-term")]
     assert [name for _, name, _ in memory] == ["The gateway answers slowly today! L-1, 3 copies"]

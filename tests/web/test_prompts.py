@@ -12,10 +12,10 @@ from django.utils.html import escape
 
 from memoryhub import dialects
 from memoryhub.domain import files, longterm, prompts, spaces
-from memoryhub.domain.working import entries
 from memoryhub.models import HUB, DialectTemplate, EntryRevision, LongtermEntry, WorkingEntry
 from memoryhub.web.prompt_view import PromptView
 from tests.one_line import one_line
+from tests.outputs import admit
 from tests.prompting import AGENTS, lists
 
 TEXT = b"# Team\n- one <!-- note -->\n- zero\xe2\x80\x8bwidth\n"
@@ -181,7 +181,7 @@ def test_a_line_leads_to_who_wrote_it(see, house):
 
 
 def test_a_line_leads_to_the_entry_or_the_setting_behind_it(see, house, counter):
-    entries.admit(house.space, content="The gateway is slow today.", agent=counter)
+    admit(house.space, content="The gateway is slow today.", agent=counter)
     entry = longterm.store(house.space, house.reviewer, "The gateway is slow\non Mondays.", reason="seen twice")
     prompts.change_agent(counter, house.owner, persona="Kind.")
     lines = see(tail="raw/", ask="gateway").content.decode().splitlines()
@@ -206,7 +206,7 @@ def test_a_line_leads_to_the_entry_or_the_setting_behind_it(see, house, counter)
 
 
 def test_what_gave_way_is_listed(see, house, counter):
-    entries.admit(house.space, content="The gateway is slow today.", agent=counter)
+    admit(house.space, content="The gateway is slow today.", agent=counter)
     prompts.change_agent(counter, HUB, budget=281)
     html = see(ask="gateway").content.decode()
     assert "1 of 1 entries of working memory are left out" in html
@@ -264,8 +264,8 @@ def test_what_became_of_each_entry_between_two_moments_stands_at_its_place(see, 
     old = longterm.store(house.space, house.reviewer, "The gateway was slow in March.")
     LongtermEntry.objects.update(created_at=earlier)
     EntryRevision.objects.update(created_at=earlier)
-    slow = entries.admit(house.space, content="The gateway is slow today.", agent=counter, at=earlier)
-    gone = entries.admit(house.space, content="The gateway is blue.", agent=counter, at=earlier)
+    slow = admit(house.space, content="The gateway is slow today.", agent=counter, at=earlier)
+    gone = admit(house.space, content="The gateway is blue.", agent=counter, at=earlier)
     WorkingEntry.objects.filter(pk=slow).update(expires_at=since)
     WorkingEntry.objects.filter(pk=gone).update(removed_at=since)
     longterm.retire(house.space, house.reviewer, old.number, "over")

@@ -3,8 +3,8 @@
 import pytest
 
 from memoryhub.domain import files, longterm, prompts
-from memoryhub.domain.working import entries
 from memoryhub.models import HUB, Space
+from tests.outputs import admit
 
 pytestmark = pytest.mark.django_db
 
@@ -13,8 +13,8 @@ pytestmark = pytest.mark.django_db
 def recall(house):
     files.add_mount(house.space, HUB, "/recall/", store="views")
     house.agent = prompts.create_agent(house.space, HUB, "forge")
-    entries.admit(house.space, "The gateway is slow <b>today</b>.")
-    entries.admit(house.space, "Forge tried it twice.", agent=house.agent, scope="agent")
+    admit(house.space, "The gateway is slow <b>today</b>.")
+    admit(house.space, "Forge tried it twice.", agent=house.agent, scope="agent")
     for text in ("Card refunds take 5 to 10 days.", "Anna likes teal.", "Tests run with make test."):
         longterm.store(house.space, HUB, text)
     return house

@@ -3,8 +3,8 @@
 import pytest
 
 from memoryhub.domain import longterm, prompts, retrieval
-from memoryhub.domain.working import entries
 from memoryhub.models import HUB, Agent, Job, Space
+from tests.outputs import admit
 
 pytestmark = pytest.mark.django_db
 QUERY = "How long do card refunds take?"
@@ -15,7 +15,7 @@ def memory(house):
     for text in ("Card refunds take 5 to 10 days.", "Card refunds of gifts take 20 days."):
         longterm.store(house.space, HUB, text)
     for n in range(4):
-        entries.admit(house.space, f"lately number {n}")
+        admit(house.space, f"lately number {n}")
     house.agent = prompts.create_agent(house.space, HUB, "counter")
     return house
 

@@ -8,6 +8,7 @@ from django.utils import timezone
 from memoryhub.domain import spaces, working
 from memoryhub.domain.working import entries as working
 from memoryhub.models import HUB, WorkingEntry
+from tests.outputs import admit
 
 pytestmark = pytest.mark.django_db
 SECRET = "ghp_" + "aZ3kQ9xW7vB2nM5tR8yL1pC4sD6fG0hJ3kL9"
@@ -26,7 +27,7 @@ def post(client, path, status, **data):
 
 
 def test_a_refused_correction_gives_the_draft_back(house, editor):
-    pk = working.admit(house.space, "The desk closes at six.")
+    pk = admit(house.space, "The desk closes at six.")
     page = post(editor, f"{pk}/edit/", 422, content=DRAFT)
     assert f">{DRAFT}</textarea>" in page and "There is a secret in line 1" in page
     assert f'action="/s/books/working/{pk}/edit/"' in page
@@ -43,7 +44,7 @@ def test_a_refused_entry_gives_the_draft_back(house, editor):
 
 @pytest.mark.parametrize("gone", ["expired", "deleted", "pushed out"])
 def test_a_correction_of_what_is_gone_meanwhile_can_be_added(house, editor, gone):
-    pk = working.admit(house.space, "The desk closes at six.")
+    pk = admit(house.space, "The desk closes at six.")
     entries = WorkingEntry.objects.filter(pk=pk)
     if gone == "expired":
         entries.update(expires_at=timezone.now() - timedelta(seconds=1))
@@ -57,20 +58,20 @@ def test_a_correction_of_what_is_gone_meanwhile_can_be_added(house, editor, gone
 
 
 def test_of_another_spaces_entry_nothing_is_shown(house, editor):
-    there = working.admit(spaces.create(HUB, "there"), "Theirs alone.")
+    there = admit(spaces.create(HUB, "there"), "Theirs alone.")
     page = post(editor, f"{there}/edit/", 404, content="Mine.")
     assert ">Mine.</textarea>" in page and "Theirs alone." not in page
 
 
 def test_what_is_deleted_meanwhile_is_neither_pinned_nor_extended(house, editor):
-    pk = working.admit(house.space, "The desk closes at six.")
+    pk = admit(house.space, "The desk closes at six.")
     working.remove(house.space, HUB, pk)
     post(editor, f"{pk}/pin/", 404, pinned="yes")
     post(editor, f"{pk}/extend/", 404)
 
 
 def test_what_expired_before_ones_eyes_can_still_be_kept(house, editor):
-    pk = working.admit(house.space, "The desk closes at six.")
+    pk = admit(house.space, "The desk closes at six.")
     WorkingEntry.objects.filter(pk=pk).update(expires_at=timezone.now() - timedelta(seconds=1))
     post(editor, f"{pk}/extend/", 303)
     assert [one.id for one in working.newest(house.space)] == [pk]

@@ -188,15 +188,6 @@ LEFT JOIN LATERAL ({fragments.file_at("p.path", "%(space)s", "coalesce(m.thread,
 LEFT JOIN LATERAL ({fragments.newest_text_of("f", "%(space)s", only="NOT f.is_deleted")}) r ON true
 ORDER BY p.n
 """  # noqa: S608 (pieces of ours)
-READ_AT = """
-SELECT p.path, f.created_at, r.number, r.sha256, r.is_deleted, r.content, r.created_at, r.actor_kind, r.actor_name
-FROM unnest(%s::text[]) WITH ORDINALITY AS p(path, n)
-LEFT JOIN memoryhub_file f ON f.space_id = %s AND f.path = p.path AND f.thread_id = ''
-LEFT JOIN LATERAL (
-  SELECT * FROM memoryhub_revision r WHERE r.space_id = %s AND r.file_id = f.id AND r.created_at <= %s
-  ORDER BY r.created_at DESC, r.number DESC LIMIT 1) r ON true
-ORDER BY p.n
-"""
 
 
 def published_rows(space: Space | int, asked_paths: list[str], thread_id: str = "") -> list[PublishedRow]:
@@ -229,21 +220,6 @@ def published_rows(space: Space | int, asked_paths: list[str], thread_id: str = 
 def _refused_row(path: str, refusal: HubError) -> PublishedRow:
     nothing = (None, "", "", "", None, 0, False, "", None, None, "", None, None, None, "", "", "[]", "", None)
     return PublishedRow(path, *nothing, refusal=refusal)
-
-
-def published_at(space: Space, asked_paths: list[str], at: datetime) -> dict[str, Published | HubError]:
-    """What was published at a moment of the past, by path. Files of threads are left out: they are deleted after a day."""
-    answers: dict[str, Published | HubError] = {}
-    for path, created_at, number, sha, is_deleted, content, modified_at, kind, name in statements.rows(
-        READ_AT, [asked_paths, space.pk, space.pk, at]
-    ):
-        if number is None or is_deleted:
-            answers[path] = not_found(path)
-        else:
-            answers[path] = Published(
-                path, content, number, sha, created_at, modified_at, author_kind=kind, author_name=name
-            )  # fmt: skip
-    return answers
 
 
 cache: Cache[CachedFile] = Cache(

@@ -29,10 +29,10 @@ from memoryhub.text.lines import text_of
 MAX_REASON = 4000  # characters that are looked at; at most half of them are stored, so that no secret is cut in two
 
 
-def submit(space: Space, actor: Actor, request: ChangeRequest, place: mounts.Place | None = None) -> Applied | Pending:
+def submit(space: Space, actor: Actor, request: ChangeRequest) -> Applied | Pending:
     """Apply a change, propose it, or refuse it. A refusal because of a secret is recorded in the activity, without the secret."""
     with _noting_secrets(space, actor, [request]) as (redacted,):
-        return _submit(space, actor, redacted, place)
+        return _submit(space, actor, redacted)
 
 
 def submit_all(space: Space, actor: Actor, requests: list[ChangeRequest]) -> list[Applied | Pending]:
@@ -41,7 +41,7 @@ def submit_all(space: Space, actor: Actor, requests: list[ChangeRequest]) -> lis
     with _noting_secrets(space, actor, requests) as redacted, transaction.atomic():
         names = {name for request in redacted for name in (request.path, request.to) if name}
         change.lock_files(space, names, *(request.thread_id for request in redacted))
-        return [_submit(space, actor, request, None) for request in redacted]
+        return [_submit(space, actor, request) for request in redacted]
 
 
 @contextmanager
@@ -92,10 +92,10 @@ def _note_secret(space: Space, actor: Actor, path: str, refusal: Invalid) -> Non
     )  # fmt: skip
 
 
-def _submit(space: Space, actor: Actor, request: ChangeRequest, place: mounts.Place | None) -> Applied | Pending:
+def _submit(space: Space, actor: Actor, request: ChangeRequest) -> Applied | Pending:
     path = paths.clean(request.path)
     before = cache(lambda: _text_before(space, request))  # read only where it matters, and once
-    places = [place or mounts.resolve_path(space, path, agent=actor.agent)]
+    places = [mounts.resolve_path(space, path, agent=actor.agent)]
     if request.kind == "move":
         places.append(mounts.resolve_path(space, paths.clean(request.to), agent=actor.agent))
     _check_thread(places, request)

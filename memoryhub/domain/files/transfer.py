@@ -61,9 +61,9 @@ def move(
     )
 
 
-def copy(space: Space, actor: Actor, path: str, to: str, *, reason: str = "", thread_id: str = "") -> Revision:
+def copy(space: Space, actor: Actor, path: str, to: str, *, reason: str = "") -> Revision:
     """Make a second file with the same text."""
-    return _transfer(space, actor, path, to, reason=reason, thread_id=thread_id, keep_source=True)
+    return _transfer(space, actor, path, to, reason=reason, keep_source=True)
 
 
 def _transfer(

@@ -7,7 +7,7 @@ to the disk after the commit.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from django.utils import timezone
 
@@ -30,7 +30,6 @@ from memoryhub.domain.files.read import (
     Reader,
     cached,
     changed_on_disk,
-    published_at,
     published_rows,
     put_in_cache,
     read_view,
@@ -61,16 +60,13 @@ def read_many(
     asked_paths: Iterable[str],
     *,
     thread_id: str = "",
-    at: datetime | None = None,
     reader: Reader = ANYBODY,
 ) -> dict[str, Published | HubError]:
-    """The published text of each path, or the error why there is none; at a past moment with `at`.
+    """The published text of each path, or the error why there is none.
 
     One statement when nothing changed on disk. The answers are by path, in the order of the paths.
     """
     wanted = list(dict.fromkeys(asked_paths))
-    if at is not None:
-        return published_at(space, wanted, at)
     answers = {row.path: answer for row, answer, _ in _answers(space, wanted, thread_id, reader)}
     return {path: answers[path] for path in wanted}
 

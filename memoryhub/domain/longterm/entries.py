@@ -88,13 +88,9 @@ def save_revision(entry: LongtermEntry, actor: Actor, reason: str) -> None:
     write_revision(entry, actor, reason)
 
 
-def due(space: Space, today: date | None = None) -> QuerySet[LongtermEntry]:
+def due(space: Space) -> QuerySet[LongtermEntry]:
     """Entries whose day to be checked has come, the longest due first."""
-    return (
-        entries_of(space)
-        .filter(state__in=LIVE, review_by__lte=today or timezone.localdate())
-        .order_by("review_by", "number")
-    )
+    return entries_of(space).filter(state__in=LIVE, review_by__lte=timezone.localdate()).order_by("review_by", "number")
 
 
 COUNTED = {

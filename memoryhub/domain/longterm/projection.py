@@ -10,6 +10,11 @@ import numpy as np
 
 from memoryhub.text import key_phrases
 
+MARGIN, IN_RING = 24, 12  # beside all that is drawn, and around the entries of a ring
+AROUND_REGION = 0.02  # of the whole
+MAX_REGIONS = 7
+ROUNDS = 12  # of k-means
+
 
 @dataclass(frozen=True, slots=True)
 class Ring:
@@ -72,11 +77,11 @@ def principal(centred: np.ndarray) -> np.ndarray:
     return axes * signs[:, None]
 
 
-def drawn(places: np.ndarray, box: Box, width: int, height: int, margin: int = 24) -> list[tuple[float, float]]:
+def drawn(places: np.ndarray, box: Box, width: int, height: int) -> list[tuple[float, float]]:
     """Where places within a part of the whole are drawn when this part fills the frame."""
     low, high = np.array(box[:2]), np.array(box[2:])
     unit = (places - low) / np.maximum(high - low, 1e-9)
-    points = unit * [width - 2 * margin, height - 2 * margin] + margin
+    points = unit * [width - 2 * MARGIN, height - 2 * MARGIN] + MARGIN
     return [(round(float(x), 1), round(float(y), 1)) for x, y in points]
 
 
@@ -85,9 +90,9 @@ def within(places: np.ndarray, box: Box) -> np.ndarray:
     return np.all((places >= np.array(box[:2]) - 1e-9) & (places <= np.array(box[2:]) + 1e-9), axis=1)
 
 
-def regions(places: np.ndarray, phrases: Sequence[Mapping[str, str]], most: int = 7) -> list[Region]:
+def regions(places: np.ndarray, phrases: Sequence[Mapping[str, str]]) -> list[Region]:
     """Points that lie together, each group called by its most telling phrase; groups that no phrase tells apart have no name."""
-    count = min(most, len(places) // 5)
+    count = min(MAX_REGIONS, len(places) // 5)
     if count < 2:
         return []
     member_of = together(places, count)
@@ -105,7 +110,7 @@ def regions(places: np.ndarray, phrases: Sequence[Mapping[str, str]], most: int 
     return sorted(found, key=lambda one: -len(one.members))
 
 
-def together(places: np.ndarray, count: int, rounds: int = 12) -> np.ndarray:
+def together(places: np.ndarray, count: int) -> np.ndarray:
     """Which of so many groups each place belongs to (k-means, begun from the places farthest apart)."""
     centres = [places.mean(axis=0)]
     for _ in range(count):
@@ -113,7 +118,7 @@ def together(places: np.ndarray, count: int, rounds: int = 12) -> np.ndarray:
         centres.append(places[int(np.argmax(far))])
     middle = np.array(centres[1:])
     nearest = np.zeros(len(places), dtype=int)
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
         nearest = np.argmin(((places[:, None] - middle[None]) ** 2).sum(axis=2), axis=1)
         middle = np.array(
             [places[nearest == at].mean(axis=0) if (nearest == at).any() else middle[at] for at in range(count)]
@@ -121,9 +126,9 @@ def together(places: np.ndarray, count: int, rounds: int = 12) -> np.ndarray:
     return nearest
 
 
-def around(places: np.ndarray, room: float = 0.02) -> Box:
+def around(places: np.ndarray) -> Box:
     """The part of the whole that holds these places, without being so small that nothing is gained by looking closer."""
-    low, high = places.min(axis=0) - room, places.max(axis=0) + room
+    low, high = places.min(axis=0) - AROUND_REGION, places.max(axis=0) + AROUND_REGION
     low, high = np.clip(low, 0, 1), np.clip(high, 0, 1)
     return tuple(round(float(value), 3) for value in (*low, *high))  # type: ignore[return-value]
 
@@ -148,13 +153,19 @@ def groups(vectors: np.ndarray, same_from: float) -> list[list[int]]:
     return found
 
 
-def rings(points: list[tuple[float, float]], members: list[list[int]], room: float = 12) -> list[Ring]:
+def rings(points: list[tuple[float, float]], members: list[list[int]]) -> list[Ring]:
     """An ellipse around each group's points."""
     found = []
     for group in members:
         xs, ys = [points[at][0] for at in group], [points[at][1] for at in group]
         x, y = (min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2
         found.append(
-            Ring(round(x, 1), round(y, 1), (max(xs) - min(xs)) / 2 + room, (max(ys) - min(ys)) / 2 + room, tuple(group))
+            Ring(
+                round(x, 1),
+                round(y, 1),
+                (max(xs) - min(xs)) / 2 + IN_RING,
+                (max(ys) - min(ys)) / 2 + IN_RING,
+                tuple(group),
+            )
         )
     return found

@@ -8,7 +8,6 @@ from memoryhub.domain.working.entries import (
     Output,
     WorkingItem,
     add,
-    admit,
     edit,
     enter,
     entering,

@@ -109,23 +109,6 @@ class Output:
     copy_of: int | None = None  # the entry that says the same already
 
 
-def admit(
-    space: Space,
-    content: str,
-    *,
-    agent: Agent | None = None,
-    scope: str = GROUP,
-    metadata: dict[str, Any] | None = None,
-    findings: list[dict[str, Any]] | None = None,
-    record_id: int | None = None,
-    session_id: str = "",
-    at: datetime | None = None,
-) -> int:
-    """Puts an output into working memory, pushing out the oldest beyond the limit, and gives the entry's id."""
-    one = Output(content, scope, metadata or {}, findings or [], session_id, at or timezone.now(), record_id)
-    return enter(space, agent, one)
-
-
 def enter(space: Space, agent: Agent | None, one: Output) -> int:
     """Puts an output into working memory by one statement, and gives the entry's id."""
     (entry_id,) = statements.together(*entering(space, agent, one), answer="SELECT id FROM entered")
@@ -238,12 +221,9 @@ def _lock_present(space: Space, actor: Actor, entry_id: int) -> WorkingEntry:
 def add(space: Space, actor: Actor, content: str) -> WorkingEntry:
     """A person puts something into the group's working memory."""
     require(actor, "edit")
-    entry = get(
-        space,
-        admit(
-            space, spaces.check_secrets(space, input_checks.check_content(content)), metadata={"added_by": actor.name}
-        ),
-    )
+    content = spaces.check_secrets(space, input_checks.check_content(content))
+    one = Output(content, GROUP, {"added_by": actor.name}, [], "", timezone.now())
+    entry = get(space, enter(space, None, one))
     _record_activity(space, actor, "working.add", "added to working memory", entry)
     return entry
 

@@ -145,14 +145,6 @@ def test_blame_follows_moves_and_restores(space, rk, hub):
     ]
 
 
-def test_what_was_published_then(space, rk, hub):
-    files.write(space, rk, PATH, b"one")
-    then = timezone.now()
-    files.write(space, rk, PATH, b"two")
-    assert files.read_many(space, [PATH], at=then)[PATH].content == b"one"
-    assert isinstance(files.read_many(space, [PATH], at=then - timedelta(days=1))[PATH], NotFound)
-
-
 def test_too_large_no_mount_and_bad_paths_are_refused(space, rk, hub):
     for path, content, kind, code in [
         (PATH, b"x" * ((1 << 20) + 1), TooLarge, "too_large"),

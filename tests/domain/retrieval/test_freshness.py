@@ -12,7 +12,6 @@ from memoryhub.domain.prompts import PromptRequest, inputs, serve
 from memoryhub.domain.prompts.memory import now as memory_now
 from memoryhub.domain.retrieval import query_words
 from memoryhub.domain.retrieval.in_memory import postings
-from memoryhub.domain.working import entries
 from memoryhub.embedders import EmbedderUnavailable
 from memoryhub.models import HUB, LexemeCount, Space, WorkingEntry
 from tests.domain.layers import (  # noqa: F401
@@ -27,6 +26,7 @@ from tests.domain.layers import (  # noqa: F401
     space,
     take_caches,
 )
+from tests.outputs import admit
 
 QUERY = "how long does a card refund take"
 
@@ -208,7 +208,7 @@ def test_a_prompt_shows_long_term_memory_as_it_is_now(facts, ask, change):
 
 
 def test_a_prompt_shows_working_memory_as_people_left_it(facts, ask):
-    number = entries.admit(facts, "The till is open.")
+    number = admit(facts, "The till is open.")
     assert "The till is open." in ask()
     working.edit(facts, HUB, number, "The till is shut.")
     assert "The till is shut." in ask()
@@ -233,9 +233,9 @@ def test_a_caller_comes_with_the_ids_of_the_newest_that_an_agent_may_read(facts,
     def known():
         return calling(secret).beside
 
-    ids = [entries.admit(facts, f"Order {number}.", agent=counter, scope="agent") for number in range(3)]
+    ids = [admit(facts, f"Order {number}.", agent=counter, scope="agent") for number in range(3)]
     assert known() == "{" + ",".join(map(str, reversed(ids))) + "}"
-    entries.admit(facts, "Forge alone reads this.", agent=forge, scope="agent")
+    admit(facts, "Forge alone reads this.", agent=forge, scope="agent")
     assert known() == "{" + ",".join(map(str, reversed(ids))) + "}"
     WorkingEntry.objects.filter(pk=ids[1]).update(expires_at=timezone.now() - timedelta(hours=1))
     assert known() == f"{{{ids[2]},{ids[0]}}}"
@@ -262,7 +262,7 @@ def test_another_task_or_question_gathers_nothing_anew(facts, counter, monkeypat
     assert len(gathered) == 2  # without a question no working memory is looked at
     told(query=QUERY, dialect="plain"), told(query="Anna teal", dialect="plain")
     assert len(gathered) == 3
-    entries.admit(facts, "The till is open.")
+    admit(facts, "The till is open.")
     assert "The till is open." in told(query=QUERY, task="Three.") and "The till" not in told(task="Three.")
     assert len(gathered) == 4
     prompts.change_agent(counter, HUB, persona="Calm.")
@@ -278,9 +278,9 @@ def test_what_came_after_the_caller_was_known_and_went_again_is_not_cached(facts
         meanwhile()
         return prompts.prompt_for(caller, PromptRequest(query=QUERY, task=task)).text
 
-    entries.admit(facts, "The bell rang.")
+    admit(facts, "The bell rang.")
     late = []
-    assert "The till is open." in ask("One.", lambda: late.append(entries.admit(facts, "The till is open.")))
+    assert "The till is open." in ask("One.", lambda: late.append(admit(facts, "The till is open.")))
     WorkingEntry.objects.filter(pk=late[0]).update(removed_at=timezone.now())  # as a discarded record's entry is
     assert "The till" not in ask("One.") and "The till" not in ask("Two.")
 

@@ -7,11 +7,11 @@ from django.utils import timezone
 
 from memoryhub.domain import accounts, longterm, prompts, retrieval, spaces
 from memoryhub.domain.retrieval import snippets
-from memoryhub.domain.working import entries
 from memoryhub.errors import Forbidden, Invalid
 from memoryhub.models import HUB, Actor
 from tests.api.calling import Caller
 from tests.domain.layers import counter, forge, rk, space  # noqa: F401
+from tests.outputs import admit
 
 QUERY = "How long do card refunds take?"
 FACTS = ["Card refunds take 5 to 10 days.", "Card refunds of gifts take 20 days.", "Refunds by transfer take 2 days."]
@@ -22,7 +22,7 @@ def memory(space):
     for text in FACTS:
         longterm.store(space, HUB, text)
     for n in range(12):
-        entries.admit(space, f"lately number {n}")
+        admit(space, f"lately number {n}")
     return space
 
 

@@ -4,10 +4,10 @@ import pytest
 
 from memoryhub.domain import longterm, retrieval, spaces
 from memoryhub.domain.retrieval import word_rank
-from memoryhub.domain.working import entries
 from memoryhub.errors import Invalid
 from memoryhub.models import HUB
 from tests.domain.layers import counter, forge, rk, space  # noqa: F401
+from tests.outputs import admit
 
 FACTS = [
     "Card refunds take 5 to 10 days to show at the bank; bank transfers take 2.",
@@ -35,7 +35,7 @@ def cold(space, query, **more):
 
 def test_hot_first_with_score_one_then_cold_by_likeness(space, facts):
     for n in range(12):
-        entries.admit(space, f"lately {n}")
+        admit(space, f"lately {n}")
     items = retrieve(space, "How long do card refunds take?")
     assert [item.source for item in items] == ["hot"] * 10 + ["cold"] * (len(items) - 10)
     assert [item.content for item in items[:2]] == ["lately 11", "lately 10"]
@@ -81,7 +81,7 @@ def test_a_given_threshold_is_kept_strictly(space, facts):
 
 
 def test_limits_and_truncation(space, facts):
-    entries.admit(space, "x" * 600)
+    admit(space, "x" * 600)
     hot, *rest = retrieve(space, "refunds", max_chars=10, cold=1)
     assert (hot.content, hot.is_truncated) == ("x" * 10, True)
     assert [len(item.content) for item in rest] == [10]
@@ -106,7 +106,7 @@ def test_an_agents_own_experience_is_its_own(space, forge, counter):
 
 def test_no_other_space_is_ever_read(space, facts):
     other = spaces.create(HUB, "other")
-    entries.admit(space, "ours")
+    admit(space, "ours")
     assert retrieve(other, "card refunds at the bank", threshold=-1) == []
     longterm.store(other, HUB, "Nothing about that.")
     assert cold(other, "card refunds at the bank", threshold=-1) == [1]
@@ -193,7 +193,7 @@ def test_words_decide_where_the_embedder_cannot_read(space, named):
 
 
 def test_a_summary_to_put_into_a_prompt(space, facts):
-    entries.admit(space, "first line\nsecond line")
+    admit(space, "first line\nsecond line")
     text = retrieval.as_text(retrieve(space, "card refunds", cold=1))
     assert text == (
         "Recent (working memory, newest first):\n- first line\n  second line\n\n"

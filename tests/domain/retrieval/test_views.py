@@ -9,6 +9,7 @@ from memoryhub.errors import Forbidden, HubError, Invalid
 from memoryhub.models import HUB, Mount, Space
 from tests.api.calling import Caller
 from tests.domain.layers import counter, forge, space  # noqa: F401
+from tests.outputs import admit
 
 WORKING, OWN, PINNED, QUERY = (f"/recall/{name}.md" for name in ("working", "own", "pinned", "query"))
 
@@ -16,9 +17,9 @@ WORKING, OWN, PINNED, QUERY = (f"/recall/{name}.md" for name in ("working", "own
 @pytest.fixture
 def recall(space, forge, counter):
     files.add_mount(space, HUB, "/recall/", store="views")
-    entries.admit(space, "The gateway is slow\ntoday.")
-    entries.admit(space, "Forge tried it twice.", agent=forge, scope="agent")
-    entries.admit(space, "Counter counted.", agent=counter, scope="agent")
+    admit(space, "The gateway is slow\ntoday.")
+    admit(space, "Forge tried it twice.", agent=forge, scope="agent")
+    admit(space, "Counter counted.", agent=counter, scope="agent")
     longterm.store(space, HUB, "Card refunds take 5 to 10 days.")
     longterm.store(space, HUB, "Anna likes teal.")
     longterm.store(space, HUB, "Forge builds at night.", scope="agent", agent=forge)
@@ -64,7 +65,7 @@ def test_an_agent_reads_them_like_files(recall, call):
 def test_the_etag_is_that_of_what_stands_there_now(recall, call):
     first = call("GET", f"files{WORKING}", Accept="text/plain")
     assert call("GET", f"files{WORKING}", Accept="text/plain", If_None_Match=first["ETag"]).status_code == 304
-    entries.admit(recall, "Another thing.")
+    admit(recall, "Another thing.")
     assert call("GET", f"files{WORKING}", Accept="text/plain", If_None_Match=first["ETag"]).status_code == 200
 
 
@@ -75,7 +76,7 @@ def test_every_dialect_has_them_as_sources_and_they_are_fresh(recall, call, forg
     prompts.add_source(recall, HUB, PINNED)
     assert "The gateway is slow" in prompt(call, dialect)
     assert prompt(call, dialect) == prompt(call, dialect)
-    added = entries.admit(recall, "Another thing.")
+    added = admit(recall, "Another thing.")
     assert "Another thing." in prompt(call, dialect)
     space = Space.objects.get(pk=recall.pk)
     assert prompt(call, dialect) == prompts.assemble(space, forge, dialect=dialect).text
@@ -126,7 +127,7 @@ def test_a_budget_cuts_them_first(recall, forge):
 
 def test_a_limit_of_the_space_holds_here_too(recall, call):
     for n in range(4):
-        entries.admit(recall, f"note {n}")
+        admit(recall, f"note {n}")
     retrieval.change_limits(recall, HUB, {"hot": 2})
     assert text(call, WORKING).count("- ") == 2
 
@@ -195,7 +196,7 @@ def test_they_show_a_past_moment(recall, forge):
         prompts.add_source(recall, HUB, path)
     longterm.pin(recall, HUB, 2)
     then = timezone.now()
-    entries.admit(recall, "Later thing.")
+    admit(recall, "Later thing.")
     longterm.pin(recall, HUB, longterm.store(recall, HUB, "Later knowledge.").number)
     found = prompts.assemble(recall, forge, dialect="plain", query="How long do card refunds take?", at=then)
     assert "gateway" in found.text and "Forge tried" in found.text and "Counter" not in found.text

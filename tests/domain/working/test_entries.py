@@ -10,6 +10,7 @@ from memoryhub.domain.working import entries
 from memoryhub.errors import Forbidden, NotFound
 from memoryhub.models import HUB, ActivityLine, WorkingEntry, WorkingRevision
 from tests.domain.layers import counter, forge, rk, space, viewer  # noqa: F401
+from tests.outputs import admit
 
 
 def contents(space, **more):
@@ -18,22 +19,22 @@ def contents(space, **more):
 
 def test_the_newest_ten_come_first(space):
     for n in range(12):
-        entries.admit(space, f"fact {n}")
+        admit(space, f"fact {n}")
     assert contents(space) == [f"fact {n}" for n in range(11, 1, -1)]
     assert contents(space, limit=2) == ["fact 11", "fact 10"]
     assert contents(space, limit=0) == []
 
 
 def test_the_fifty_first_pushes_out_the_oldest_of_its_own_group(space, forge):
-    entries.admit(space, "mine", agent=forge, scope="agent")
+    admit(space, "mine", agent=forge, scope="agent")
     for n in range(51):
-        entries.admit(space, f"fact {n}")
+        admit(space, f"fact {n}")
     everything = list(WorkingEntry.objects.within(space).order_by("id").values_list("content", flat=True))
     assert everything == ["mine", *[f"fact {n}" for n in range(1, 51)]]
 
 
 def test_what_is_pinned_outlives_its_time_and_every_sweep(space, rk):
-    kept, gone = entries.admit(space, "keep me"), entries.admit(space, "let me go")
+    kept, gone = admit(space, "keep me"), admit(space, "let me go")
     working.pin(space, rk, kept)
     WorkingEntry.objects.update(expires_at=timezone.now() - timedelta(days=30))
     assert entries.sweep() == 1
@@ -45,10 +46,10 @@ def test_what_is_pinned_outlives_its_time_and_every_sweep(space, rk):
 
 
 def test_a_pinned_entry_is_not_pushed_out_and_does_not_expire(space, rk):
-    first = entries.admit(space, "keep me")
+    first = admit(space, "keep me")
     working.pin(space, rk, first)
     for n in range(60):
-        entries.admit(space, f"fact {n}")
+        admit(space, f"fact {n}")
     WorkingEntry.objects.update(expires_at=timezone.now() - timedelta(minutes=1))
     assert contents(space, limit=50) == ["keep me"]
     working.pin(space, rk, first, pinned=False)
@@ -56,7 +57,7 @@ def test_a_pinned_entry_is_not_pushed_out_and_does_not_expire(space, rk):
 
 
 def test_an_expired_entry_is_gone_from_every_read(space):
-    entry = entries.admit(space, "old")
+    entry = admit(space, "old")
     WorkingEntry.objects.filter(pk=entry).update(expires_at=timezone.now() - timedelta(seconds=1))
     assert contents(space) == []
     assert list(working.live(space)) == []
@@ -68,28 +69,28 @@ def test_the_space_sets_both_limits(space, rk):
     spaces.change_settings(space, HUB, {"working_limit": 3, "working_hours": 2})
     space.refresh_from_db()
     for n in range(5):
-        entries.admit(space, f"fact {n}")
+        admit(space, f"fact {n}")
     assert contents(space) == ["fact 4", "fact 3", "fact 2"]
     assert working.live(space)[0].expires_at < timezone.now() + timedelta(hours=2, seconds=1)
 
 
 def test_a_lower_limit_counts_at_once_for_the_group_and_each_agent(space, forge):
     for n in range(5):
-        pinned = entries.admit(space, f"fact {n}")
-        entries.admit(space, f"own {n}", agent=forge, scope="agent")
+        pinned = admit(space, f"fact {n}")
+        admit(space, f"own {n}", agent=forge, scope="agent")
         if n == 0:
             working.pin(space, HUB, pinned)
     spaces.change_settings(space, HUB, {"working_limit": 2})
     assert contents(space) == ["fact 4", "fact 3", "fact 0"]
     assert [one.content for one in working.newest(space, agent=forge, limit=50, scope="agent")] == ["own 4", "own 3"]
     space.refresh_from_db()
-    entries.admit(space, "fact 5")
+    admit(space, "fact 5")
     assert contents(space) == ["fact 5", "fact 4", "fact 0"]
 
 
 def test_an_agents_own_entries_are_its_own(space, forge, counter):
-    entries.admit(space, "for all", agent=forge)
-    entries.admit(space, "for forge", agent=forge, scope="agent")
+    admit(space, "for all", agent=forge)
+    admit(space, "for forge", agent=forge, scope="agent")
     assert contents(space, agent=forge) == ["for forge", "for all"]
     assert contents(space, agent=counter) == ["for all"]
     assert contents(space) == ["for all"]
@@ -99,7 +100,7 @@ def test_an_agents_own_entries_are_its_own(space, forge, counter):
 
 
 def test_another_space_sees_nothing(space, rk):
-    entry = entries.admit(space, "ours")
+    entry = admit(space, "ours")
     other = spaces.create(HUB, "other")
     assert contents(other) == []
     with pytest.raises(NotFound):
@@ -107,7 +108,7 @@ def test_another_space_sees_nothing(space, rk):
 
 
 def test_people_correct_extend_delete_and_put_back(space, rk):
-    entry = entries.admit(space, "the desk closes at six")
+    entry = admit(space, "the desk closes at six")
     working.edit(space, rk, entry, "the desk closes at five")
     assert contents(space) == ["the desk closes at five"]
     WorkingEntry.objects.update(expires_at=timezone.now() + timedelta(minutes=5))
@@ -122,7 +123,7 @@ def test_people_correct_extend_delete_and_put_back(space, rk):
 
 
 def test_a_viewer_changes_nothing(space, viewer):
-    entry = entries.admit(space, "fact")
+    entry = admit(space, "fact")
     for verb in (working.pin, working.extend, working.remove, working.put_back):
         with pytest.raises(Forbidden):
             verb(space, viewer, entry)
