@@ -1,9 +1,8 @@
 """The models. Large tables have plain ids instead of foreign keys, so that they can be partitioned by space."""
 
 from .activity import ActivityLine
-from .actors import DISK, HUB, Actor
 from .agents import Agent, Scope, Token
-from .base import ByActor, Scoped
+from .base import DISK, HUB, Actor, ByActor, Scoped
 from .erasures import Erasure
 from .files import AllowedValue, Editing, File, Mount, OnDisk, Policy, PolicyRule, Revision, Source, SourceChange
 from .jobs import Job, Made

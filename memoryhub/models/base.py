@@ -1,10 +1,15 @@
-"""What the tables of a space have in common."""
+"""What the tables of a space have in common, and who does something in it."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
 
 from django.db import models
+
+if TYPE_CHECKING:
+    from .agents import Agent
+    from .people import Person
 
 
 class Scoped(models.QuerySet):
@@ -39,3 +44,35 @@ class ByActor(models.Model):
 
     class Meta:
         abstract = True
+
+
+@dataclass(frozen=True)
+class Actor:
+    """Who does something: a person in a role, an agent, the disk, or the hub itself."""
+
+    kind: str
+    id: int | None
+    name: str
+    role: str = ""
+    person: Person | None = field(default=None, compare=False, repr=False)
+    agent: Agent | None = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def of_person(cls, person: Person, role: str = "") -> Actor:
+        return cls("person", person.pk, person.username, role, person=person)
+
+    @classmethod
+    def of_agent(cls, agent: Agent) -> Actor:
+        return cls("agent", agent.pk, agent.slug, agent=agent)
+
+    @property
+    def is_person(self) -> bool:
+        return self.kind == "person"
+
+    def as_fields(self) -> dict[str, object]:
+        """For the columns of `ByActor`."""
+        return {"actor_kind": self.kind, "actor_id": self.id, "actor_name": self.name}
+
+
+DISK = Actor("disk", None, "disk")
+HUB = Actor("hub", None, "hub", "owner")
