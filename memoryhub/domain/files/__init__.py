@@ -81,20 +81,29 @@ from memoryhub.domain.files.mounts import (
     why_left_out,
     why_program,
 )
-from memoryhub.domain.files.read import Published, Reader, changed_on_disk
+from memoryhub.domain.files.read import (
+    Published,
+    Reader,
+    changed_on_disk,
+    exists,
+    published_now,
+    read,
+    read_many,
+)
 from memoryhub.domain.files.requests import Applied, ChangeRequest, Pending, decode_content, text_as_bytes
 from memoryhub.domain.files.revisions import (
     Approval,
     base_content,
     content_of,
+    file_row,
     get_revision,
     lock_file,
     record_revision,
     revisions_of,
+    why_unwritten,
 )
 from memoryhub.domain.files.search import glob, glob_oldest, grep
 from memoryhub.domain.files.submit import check_content, edited_texts, submit, submit_all
-from memoryhub.domain.files.transfer import copy, move
 from memoryhub.domain.files.tree import (
     FOLDER_PAGE_SIZE,
     GUIDELINES_PATH,
@@ -112,16 +121,5 @@ from memoryhub.domain.files.tree import (
     stop_editing,
     tree,
 )
-from memoryhub.domain.files.write import (
-    delete,
-    edit,
-    exists,
-    file_row,
-    published_now,
-    read,
-    read_many,
-    restore,
-    why_unwritten,
-    write,
-)
+from memoryhub.domain.files.write import copy, delete, edit, move, restore, write
 from memoryhub.domain.files.zip import fetch_zip, is_small_folder, pack_folder, zip_bytes, zip_job, zip_name

@@ -12,8 +12,7 @@ from typing import Any
 from memoryhub.db import statements
 from memoryhub.domain.files.disk.marks import has_secret_name
 from memoryhub.domain.files.mounts import find_mount, intake_of, is_mine, mounts_of_space, place_in_mount
-from memoryhub.domain.files.read import ANYBODY, Published, Reader
-from memoryhub.domain.files.write import read_many
+from memoryhub.domain.files.read import ANYBODY, Published, Reader, read_many
 from memoryhub.errors import HubError
 from memoryhub.models import Mount, Space
 from memoryhub.stores import FilesystemStore, paths, views

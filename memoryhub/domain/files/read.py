@@ -1,22 +1,29 @@
-"""Reading the published texts of many paths in one prepared statement; every read and every prompt uses it."""
+"""Reading files: the published texts of many paths in one prepared statement, which every read and every prompt uses."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
+
+from django.utils import timezone
 
 from memoryhub.db import fragments, statements
 from memoryhub.db.cache import ENTRY_BYTES, Cache
 from memoryhub.domain import nodes, spaces
+from memoryhub.domain.files import mounts
+from memoryhub.domain.files.disk import sync
+from memoryhub.domain.files.disk.problems import disk_error, is_unreadable
 from memoryhub.domain.files.mounts.resolve import intake_at
 from memoryhub.errors import Forbidden, HubError, NotFound
-from memoryhub.models import Agent, Space
+from memoryhub.models import Agent, File, Mount, Space
 from memoryhub.stores import FilesystemStore, paths
 from memoryhub.stores.disk import Stat
 from memoryhub.stores.disk_files import DiskFile
+from memoryhub.stores.selection import columns_of
 from memoryhub.stores.thread import ThreadStore
 from memoryhub.text.lines import is_text
 
@@ -255,3 +262,89 @@ def changed_on_disk(rows: list[PublishedRow]) -> list[PublishedRow]:
             continue
         changed += [row for row, stat in zip(group, stats, strict=True) if not row.matches_disk(stat)]
     return changed
+
+
+# ---- the texts that are published
+
+
+def read(space: Space, path: str, *, thread_id: str = "") -> Published:
+    """The published text of a file; what changed on disk is recorded first."""
+    path = paths.clean(path)
+    found = read_many(space, [path], thread_id=thread_id)[path]
+    if isinstance(found, HubError):
+        raise found
+    return found
+
+
+def read_many(
+    space: Space,
+    asked_paths: Iterable[str],
+    *,
+    thread_id: str = "",
+    reader: Reader = ANYBODY,
+) -> dict[str, Published | HubError]:
+    """The published text of each path, or the error why there is none.
+
+    One statement when nothing changed on disk. The answers are by path, in the order of the paths.
+    """
+    wanted = list(dict.fromkeys(asked_paths))
+    answers = {row.path: answer for row, answer, _ in _answers(space, wanted, thread_id, reader)}
+    return {path: answers[path] for path in wanted}
+
+
+def published_now(
+    space: Space, many: Iterable[str], *, thread_id: str = "", reader: Reader = ANYBODY
+) -> dict[str, Published | HubError]:
+    """What `read_many` answers, from the cache where it can be; `space` must have been read for this very call."""
+    wanted = list(dict.fromkeys(many))
+    found: dict[str, Published | HubError] = {path: one for path in wanted if (one := cached(space, path))}
+    for row, answer, agreed in _answers(space, [path for path in wanted if path not in found], thread_id, reader):
+        found[row.path] = answer
+        if agreed and isinstance(answer, Published):
+            put_in_cache(space, row, answer)
+    return {path: found[path] for path in wanted}
+
+
+def _answers(
+    space: Space, wanted: list[str], thread_id: str, reader: Reader
+) -> Iterator[tuple[PublishedRow, Published | HubError, bool]]:
+    """Each path's row with its answer, after taking in what changed on disk, and whether the disk agreed at once."""
+    rows = published_rows(space, wanted, thread_id) if wanted else []
+    problems: dict[str, HubError] = {}
+    again: set[str] = set()
+    if stale := changed_on_disk(rows):
+        problems = {row.path: problem for row in stale if (problem := _sync_row(space, row))}
+        again = {row.path for row in stale}
+        rows = [row for row in rows if row.path not in again] + published_rows(space, list(again), thread_id)
+    _note_use(rows)
+    for row in rows:
+        answer = read_view(space, row, reader) if row.store == Mount.Store.VIEWS else row.answer()
+        yield row, problems.get(row.path) or answer, row.path not in again
+
+
+def _sync_row(space: Space, row: PublishedRow) -> HubError | None:
+    """Bring one path in step with its disk; answers the error of a disk that cannot be read, so that no old text is served."""
+    columns = {name: getattr(row, name) for name in ("prefix", "store", "directory", "policy", "node")}
+    place = mounts.place_in_mount(Mount(space=space, **columns, **columns_of(row.selection)), row.path)
+    try:
+        file = sync.sync_file(space, paths.clean(row.path), place)
+    except HubError as error:
+        return error
+    return disk_error(file, place) if file and is_unreadable(file) else None
+
+
+def _note_use(rows: list[PublishedRow]) -> None:
+    """Note that thread files were used, at most once an hour: they are deleted a day after their last use."""
+    hour_ago = timezone.now() - timedelta(hours=1)
+    used = [row.file_id for row in rows if row.store == Mount.Store.THREAD and row.file_id and row.used_at < hour_ago]
+    if used:
+        File.objects.filter(pk__in=used).update(used_at=timezone.now())
+
+
+def exists(space: Space, path: str, *, thread_id: str = "") -> bool:
+    """Whether a file can be read at this path."""
+    try:
+        read(space, path, thread_id=thread_id)
+    except HubError:
+        return False
+    return True

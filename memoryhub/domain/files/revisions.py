@@ -17,7 +17,7 @@ from memoryhub.db.prepared import prepared
 from memoryhub.domain import activity, spaces
 from memoryhub.errors import NotFound
 from memoryhub.models import Actor, File, Proposal, Revision, Space
-from memoryhub.text import diff
+from memoryhub.text import diff, edits
 from memoryhub.text.lines import text_of
 
 NO_SHA = ""
@@ -250,3 +250,22 @@ def base_content(proposal: Proposal) -> bytes:
     )
     content = found.values_list("content", flat=True).first()
     return bytes(content) if content is not None else b""
+
+
+FILE_ROW = prepared(
+    lambda space, path, thread: File.objects.within(space).filter(path=path, thread_id=thread, revision__gt=0)
+)
+
+
+def file_row(space: Space, path: str, thread_id: str = "") -> File:
+    """The row of a file that the hub knows, deleted or not."""
+    file = FILE_ROW.first(space.pk, path, thread_id)
+    if file is None:
+        raise edits.file_not_found(path)
+    return file
+
+
+def why_unwritten(space: Space, path: str) -> str:
+    """Why the newest revision of a file is not on disk yet; empty where it is, or has no place there."""
+    waiting = File.objects.within(space).filter(path=path, thread_id="", problem__startswith="Revision ")
+    return waiting.values_list("problem", flat=True).first() or ""

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from memoryhub.domain.files.find import Entry, made_at, walk
-from memoryhub.domain.files.read import ANYBODY, Published, Reader
-from memoryhub.domain.files.write import published_now, read_many
+from memoryhub.domain.files.read import ANYBODY, Published, Reader, published_now, read_many
 from memoryhub.errors import Invalid
 from memoryhub.models import Space
 from memoryhub.stores import paths

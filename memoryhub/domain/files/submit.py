@@ -15,10 +15,9 @@ from memoryhub.detectors import secrets
 from memoryhub.domain import activity, quotas, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.domain.files import change, mounts, revisions
-from memoryhub.domain.files.read import Published
+from memoryhub.domain.files.read import Published, read, read_many
 from memoryhub.domain.files.requests import Applied, ChangeRequest, Pending, TextBefore, text_as_bytes
-from memoryhub.domain.files.transfer import move
-from memoryhub.domain.files.write import delete, edit, file_row, insert, read, read_many, write
+from memoryhub.domain.files.write import delete, edit, insert, move, write
 from memoryhub.errors import Forbidden, HubError, Invalid, NotFound, Stale
 from memoryhub.models import Actor, Mount, Policy, Revision, Space
 from memoryhub.stores import paths
@@ -311,7 +310,7 @@ def _already_so(space: Space, request: ChangeRequest, refusal: Invalid) -> Appli
     """The answer to a change that would change nothing: applied, with the newest revision. Nothing is written."""
     path = paths.clean(request.path)
     try:
-        file = file_row(space, path, _thread_of(mounts.resolve_path(space, path), request))
+        file = revisions.file_row(space, path, _thread_of(mounts.resolve_path(space, path), request))
     except NotFound:
         raise refusal from None  # only a pending proposal has this text
     if file.is_deleted:

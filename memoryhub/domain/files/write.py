@@ -1,4 +1,4 @@
-"""Reading and changing files so that no text is lost.
+"""Changing files so that no text is lost.
 
 Every change locks the file's row, records what its disk has, checks, records the revision with a line of activity, and writes
 to the disk after the commit.
@@ -6,153 +6,33 @@ to the disk after the commit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from datetime import timedelta
+from collections.abc import Sequence
 
-from django.utils import timezone
+from django.db import transaction
 
-from memoryhub.db.prepared import prepared
 from memoryhub.domain.files import mounts, revisions
 from memoryhub.domain.files.change import (
+    Change,
     Guard,
+    check_if_match,
+    check_marks,
+    check_protected,
     locked_change,
     record_change,
+    require_existing,
     save_if_changed,
     save_text,
+    start_change,
 )
 from memoryhub.domain.files.disk import sync
-from memoryhub.domain.files.disk.problems import disk_error, is_unreadable
 from memoryhub.domain.files.mounts import Place
-from memoryhub.domain.files.read import (
-    ANYBODY,
-    Published,
-    PublishedRow,
-    Reader,
-    cached,
-    changed_on_disk,
-    published_rows,
-    put_in_cache,
-    read_view,
-)
-from memoryhub.errors import Conflict, HubError, Stale
-from memoryhub.models import Actor, File, Mount, Revision, Space
+from memoryhub.errors import Conflict, Stale
+from memoryhub.models import Actor, File, Revision, Space
 from memoryhub.stores import paths
 from memoryhub.stores.disk import MAX_BYTES, too_large
-from memoryhub.stores.selection import columns_of
 from memoryhub.text import edits
 from memoryhub.text.lines import bytes_of, text_of
 from memoryhub.text.merge import merge3
-
-# ---- reading
-
-
-def read(space: Space, path: str, *, thread_id: str = "") -> Published:
-    """The published text of a file; what changed on disk is recorded first."""
-    path = paths.clean(path)
-    found = read_many(space, [path], thread_id=thread_id)[path]
-    if isinstance(found, HubError):
-        raise found
-    return found
-
-
-def read_many(
-    space: Space,
-    asked_paths: Iterable[str],
-    *,
-    thread_id: str = "",
-    reader: Reader = ANYBODY,
-) -> dict[str, Published | HubError]:
-    """The published text of each path, or the error why there is none.
-
-    One statement when nothing changed on disk. The answers are by path, in the order of the paths.
-    """
-    wanted = list(dict.fromkeys(asked_paths))
-    answers = {row.path: answer for row, answer, _ in _answers(space, wanted, thread_id, reader)}
-    return {path: answers[path] for path in wanted}
-
-
-def published_now(
-    space: Space, many: Iterable[str], *, thread_id: str = "", reader: Reader = ANYBODY
-) -> dict[str, Published | HubError]:
-    """What `read_many` answers, from the cache where it can be; `space` must have been read for this very call."""
-    wanted = list(dict.fromkeys(many))
-    found: dict[str, Published | HubError] = {path: one for path in wanted if (one := cached(space, path))}
-    for row, answer, agreed in _answers(space, [path for path in wanted if path not in found], thread_id, reader):
-        found[row.path] = answer
-        if agreed and isinstance(answer, Published):
-            put_in_cache(space, row, answer)
-    return {path: found[path] for path in wanted}
-
-
-def _answers(
-    space: Space, wanted: list[str], thread_id: str, reader: Reader
-) -> Iterator[tuple[PublishedRow, Published | HubError, bool]]:
-    """Each path's row with its answer, after taking in what changed on disk, and whether the disk agreed at once."""
-    rows = published_rows(space, wanted, thread_id) if wanted else []
-    problems: dict[str, HubError] = {}
-    again: set[str] = set()
-    if stale := changed_on_disk(rows):
-        problems = {row.path: problem for row in stale if (problem := _sync_row(space, row))}
-        again = {row.path for row in stale}
-        rows = [row for row in rows if row.path not in again] + published_rows(space, list(again), thread_id)
-    _note_use(rows)
-    for row in rows:
-        answer = read_view(space, row, reader) if row.store == Mount.Store.VIEWS else row.answer()
-        yield row, problems.get(row.path) or answer, row.path not in again
-
-
-def _sync_row(space: Space, row: PublishedRow) -> HubError | None:
-    """Bring one path in step with its disk; answers the error of a disk that cannot be read, so that no old text is served."""
-    columns = {
-        "prefix": row.prefix,
-        "store": row.store,
-        "directory": row.directory,
-        "policy": row.policy,
-        "node": row.node,
-    }
-    place = mounts.place_in_mount(Mount(space=space, **columns, **columns_of(row.selection)), row.path)
-    try:
-        file = sync.sync_file(space, paths.clean(row.path), place)
-    except HubError as error:
-        return error
-    return disk_error(file, place) if file and is_unreadable(file) else None
-
-
-def _note_use(rows: list[PublishedRow]) -> None:
-    """Note that thread files were used, at most once an hour: they are deleted a day after their last use."""
-    hour_ago = timezone.now() - timedelta(hours=1)
-    used = [row.file_id for row in rows if row.store == Mount.Store.THREAD and row.file_id and row.used_at < hour_ago]
-    if used:
-        File.objects.filter(pk__in=used).update(used_at=timezone.now())
-
-
-def exists(space: Space, path: str, *, thread_id: str = "") -> bool:
-    """Whether a file can be read at this path."""
-    try:
-        read(space, path, thread_id=thread_id)
-    except HubError:
-        return False
-    return True
-
-
-FILE_ROW = prepared(
-    lambda space, path, thread: File.objects.within(space).filter(path=path, thread_id=thread, revision__gt=0)
-)
-
-
-def file_row(space: Space, path: str, thread_id: str = "") -> File:
-    """The row of a file that the hub knows, deleted or not."""
-    file = FILE_ROW.first(space.pk, path, thread_id)
-    if file is None:
-        raise edits.file_not_found(path)
-    return file
-
-
-def why_unwritten(space: Space, path: str) -> str:
-    """Why the newest revision of a file is not on disk yet; empty where it is, or has no place there."""
-    waiting = File.objects.within(space).filter(path=path, thread_id="", problem__startswith="Revision ")
-    return waiting.values_list("problem", flat=True).first() or ""
-
 
 # ---- changing
 
@@ -268,7 +148,7 @@ def restore(
     """Make an earlier text the newest again, as a new revision. As an undo of the revision `instead_of`, later changes stay:
     they are merged where they do not touch, else `edit_conflict` is raised."""
     path = paths.clean(path)
-    earlier = revisions.get_revision(file_row(space, path), number)
+    earlier = revisions.get_revision(revisions.file_row(space, path), number)
     if earlier.is_deleted:
         raise Conflict(f"Revision {number} is a deletion: there is no text to restore.", code="nothing_to_restore")
     why = reason or f"Restored revision {number}"
@@ -284,3 +164,96 @@ def restore(
         place=place,
         base_revision=instead_of,
     )
+
+
+# ---- moving and copying: two paths in one transaction
+
+
+def move(
+    space: Space,
+    actor: Actor,
+    path: str,
+    to: str,
+    *,
+    reason: str = "",
+    if_match: str | None = None,
+    proposal: int | None = None,
+    approval: revisions.Approval | None = None,
+    thread_id: str = "",
+    place: Place | None = None,
+    to_place: Place | None = None,
+    guard: Guard | None = None,
+    before: bytes | None = None,
+    savepoint: bool = True,
+) -> Revision:
+    """Give a file another path; its history can be followed back through the move. `before` and `savepoint` are those of
+    `locked_change`."""
+    return _transfer(
+        space,
+        actor,
+        path,
+        to,
+        reason=reason,
+        if_match=if_match,
+        proposal=proposal,
+        approval=approval,
+        thread_id=thread_id,
+        keep_source=False,
+        known=[place, to_place] if place and to_place else [],
+        guard=guard,
+        before=before,
+        savepoint=savepoint,
+    )
+
+
+def copy(space: Space, actor: Actor, path: str, to: str, *, reason: str = "") -> Revision:
+    """Make a second file with the same text."""
+    return _transfer(space, actor, path, to, reason=reason, keep_source=True)
+
+
+def _transfer(
+    space: Space, actor: Actor, path: str, to: str, *, reason: str, keep_source: bool, if_match: str | None = None,
+    proposal: int | None = None, approval: revisions.Approval | None = None, thread_id: str = "", guard: Guard | None = None,
+    known: Sequence[Place] = (), before: bytes | None = None, savepoint: bool = True,
+) -> Revision:  # fmt: skip
+    path, to = paths.clean(path), paths.clean(to)
+    if path == to:
+        raise Conflict(f"The destination {to} is the file itself.", code="file_exists", path=to)
+    found = known or mounts.resolve_paths(space, [path, to], agent=actor.agent)
+    places = dict(zip((path, to), found, strict=True))
+    with transaction.atomic(savepoint=savepoint):
+        # In the order of the paths, so that two moves in opposite directions cannot wait for each other.
+        changes = {
+            name: start_change(space, actor, name, places[name], thread_id, before) for name in sorted((path, to))
+        }
+        source, target = changes[path], changes[to]
+        target.guard = guard
+        require_existing(source)
+        check_if_match(source.file, if_match)
+        if target.exists:
+            raise Conflict(f"The destination {to} already exists.", code="file_exists", path=to)
+        if not keep_source:
+            check_protected(source, b"", proposal)
+        number = source.file.revision
+        moved = {} if keep_source else {"moved_from": path, "restored_from": number}
+        why = reason or (f"Copied from {path}" if keep_source else f"Moved from {path}")
+        verb, says = ("files.copy", "created") if keep_source else ("files.move", "moved")
+        revision = record_change(
+            target, source.before, verb, says, adds=f"from {path}", kind="create" if keep_source else "move", reason=why,
+            proposal=proposal, approval=approval, **moved,
+        )  # fmt: skip
+        if not keep_source:
+            _leave(source, reason or f"Moved to {to}", proposal, approval)
+        return revision
+
+
+def _leave(source: Change, reason: str, proposal: int | None, approval: revisions.Approval | None) -> None:
+    """The deleted half of a move, which gets no line of activity."""
+    check_marks(source, None)
+    on_disk = source.place.store.on_disk
+    revisions.record_revision(
+        source.space, source.file, source.actor, b"", kind="move", reason=reason, proposal=proposal, approval=approval,
+        is_deleted=True, before=source.before, in_place=not on_disk,
+    )  # fmt: skip
+    if on_disk:
+        sync.push_after_commit(source.space, source.file, b"")

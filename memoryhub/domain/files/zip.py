@@ -12,8 +12,7 @@ from typing import Any
 from memoryhub.domain import jobs
 from memoryhub.domain.accounts import require
 from memoryhub.domain.files import find
-from memoryhub.domain.files.read import Published
-from memoryhub.domain.files.write import read_many
+from memoryhub.domain.files.read import Published, read_many
 from memoryhub.errors import NotFound, TooLarge
 from memoryhub.models import Actor, Job, Made, Space
 from memoryhub.stores import paths
