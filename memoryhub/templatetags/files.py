@@ -65,13 +65,6 @@ def file_url(context: dict[str, Any], path: str, query: str = "") -> str:
     return page_address(context["space"].slug, path, query)
 
 
-@register.filter
-def leads_to(printed: str) -> str:
-    """The quoted virtual path of a source, for use in a URL."""
-    path = paths.of_source(printed)
-    return quote(path if path.startswith("/") else "/" + path)
-
-
 @register.simple_tag(takes_context=True)
 def act_url(context: dict[str, Any], name: str, path: str) -> str:
     """The URL of the view `name`, which changes a path."""

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from memoryhub.domain import files, proposals
-from memoryhub.templatetags.hub import ago, duration_in_words, time_element, until
+from memoryhub.templatetags.hub import ago, duration_in_words
 
 register = template.Library()
 NOW_ON_DISK = {
@@ -127,14 +127,3 @@ def unreviewed_note(context: Context, path: str) -> str:
     if not hasattr(request, "unreviewed"):
         request.unreviewed = {file.path for file in files.unreviewed(context["space"])}
     return _("from disk, not reviewed") if path in request.unreviewed else ""
-
-
-@register.simple_tag
-def expires_words(moment: datetime) -> SafeString:
-    """When a proposal expires by itself, in days; within the last two days in a smaller unit."""
-    seconds = (moment - timezone.now()).total_seconds()
-    days = round(seconds / 86_400)
-    if days < 2:
-        return format_html(_("Expires {when} if nobody decides"), when=until(moment))
-    words = ngettext("Expires in %(n)s day if nobody decides", "Expires in %(n)s days if nobody decides", days)
-    return time_element(moment, words % {"n": days})

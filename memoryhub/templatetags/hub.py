@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import Any
+from urllib.parse import quote
 
 from django import template
 from django.urls import reverse
@@ -20,6 +21,7 @@ from django.utils.translation import gettext as _
 from memoryhub import languages
 from memoryhub.domain import accounts
 from memoryhub.server import static_files
+from memoryhub.stores import paths
 from memoryhub.templatetags.agent_names import agent_badge, agent_title
 from memoryhub.templatetags.builtin import g
 
@@ -52,6 +54,13 @@ def url(name: str, *args: Any) -> str:
 @lru_cache(maxsize=4096)
 def _address(name: str, args: tuple[str, ...]) -> str:
     return reverse(name, args=args)
+
+
+@register.filter
+def leads_to(printed: str) -> str:
+    """The quoted virtual path of a source, for use in a URL."""
+    path = paths.of_source(printed)
+    return quote(path if path.startswith("/") else "/" + path)
 
 
 @register.simple_tag

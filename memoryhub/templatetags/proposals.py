@@ -19,8 +19,7 @@ from memoryhub.domain import proposals
 from memoryhub.domain.proposals import kind_of
 from memoryhub.languages import offered, translated
 from memoryhub.templatetags.agent_names import agent_title
-from memoryhub.templatetags.files import leads_to
-from memoryhub.templatetags.hub import ago, join_html, join_words, names, plural
+from memoryhub.templatetags.hub import ago, join_html, join_words, leads_to, names, plural
 
 register = template.Library()
 register.filter("offered", offered)

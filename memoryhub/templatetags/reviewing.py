@@ -1,4 +1,4 @@
-"""Tags for the diffs of the review page: changed words, findings below their line, hunks to tick, the cache break.
+"""Tags of the review page: changed words, findings below their line, hunks to tick, the cache break, when it expires.
 
 Lines are built in Python, since a diff has thousands of them; the rows between them are templates.
 """
@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from django import template
 from django.template.loader import render_to_string
+from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from memoryhub.dialects import Part
@@ -30,6 +33,7 @@ from memoryhub.templatetags.hidden_characters import (
     no_newline_label,
     unchanged_lines,
 )
+from memoryhub.templatetags.hub import time_element, until
 from memoryhub.templatetags.lines_with_findings import FindingsByLine, finding_rows, line_with_marks
 from memoryhub.text import markdown
 from memoryhub.text.diff_rows import Fold, Row
@@ -242,3 +246,14 @@ def _line_starts(data: bytes) -> Iterator[int]:
 def rendered(text: str) -> SafeString:
     """The text rendered as Markdown without anything that a browser would run or fetch, with labels for unseen characters."""
     return drawn_html(markdown.render(text).html)
+
+
+@register.simple_tag
+def expires_words(moment: datetime) -> SafeString:
+    """When a proposal expires by itself, in days; within the last two days in a smaller unit."""
+    seconds = (moment - timezone.now()).total_seconds()
+    days = round(seconds / 86_400)
+    if days < 2:
+        return format_html(gettext("Expires {when} if nobody decides"), when=until(moment))
+    words = ngettext("Expires in %(n)s day if nobody decides", "Expires in %(n)s days if nobody decides", days)
+    return time_element(moment, words % {"n": days})
