@@ -15,7 +15,7 @@ from memoryhub.db import statements
 from memoryhub.db.prepared import prepared
 from memoryhub.detectors import Finding
 from memoryhub.domain import activity, files, prompts, quotas, spaces
-from memoryhub.domain.proposals import expiry, findings, notices
+from memoryhub.domain.proposals import findings, notices
 from memoryhub.domain.proposals.kinds import FILE_EDITS, kind_of
 from memoryhub.domain.proposals.results import Result, check_marks, published, result, result_on
 from memoryhub.domain.proposals.state import (
@@ -29,6 +29,7 @@ from memoryhub.domain.proposals.state import (
     locked,
     outdate_children,
 )
+from memoryhub.domain.proposals.waiting import expire_one
 from memoryhub.errors import Conflict, HubError, Invalid, NotFound
 from memoryhub.models import Actor, Agent, DialectTemplate, PolicyRule, Proposal, Record, Space
 from memoryhub.stores.disk import MAX_BYTES, too_large
@@ -222,7 +223,7 @@ PENDING_TWIN = prepared(
 def _pending_twin(proposal: Proposal) -> Proposal | None:
     """An equal request of this agent that waits already; one past its date expires here."""
     found: Proposal | None = PENDING_TWIN.first(proposal.space_id, proposal.same_as)
-    if found is None or not is_late(found) or not expiry.expire_one(proposal.space, found.number):
+    if found is None or not is_late(found) or not expire_one(proposal.space, found.number):
         return found
     return None
 

@@ -10,12 +10,12 @@ from memoryhub.domain import files
 from memoryhub.domain.accounts import require
 from memoryhub.domain.prompts import PromptChange
 from memoryhub.domain.proposals.decide import agents_barred, approve, reject
-from memoryhub.domain.proposals.expiry import expire_late
 from memoryhub.domain.proposals.kinds import sha_of
 from memoryhub.domain.proposals.results import SECONDS_FOR_MANY, TOO_LONG, Result, published, result, result_on
 from memoryhub.domain.proposals.reviewing import prompt_changes
 from memoryhub.domain.proposals.state import Parents, get, parents_of
 from memoryhub.domain.proposals.undo import reopen, undo
+from memoryhub.domain.proposals.waiting import expire_late
 from memoryhub.errors import Conflict, HubError
 from memoryhub.models import Actor, Proposal, Space
 

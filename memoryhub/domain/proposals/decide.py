@@ -18,10 +18,8 @@ from django.utils import timezone
 from memoryhub.domain import files, quarantine, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.domain.proposals import findings, notices
-from memoryhub.domain.proposals.expiry import expire_one
 from memoryhub.domain.proposals.from_disk import problem_on_disk
 from memoryhub.domain.proposals.kinds import Settlement, kind_of, sha_of
-from memoryhub.domain.proposals.outdate import outdate, outdate_waiting
 from memoryhub.domain.proposals.results import Result, result
 from memoryhub.domain.proposals.state import (
     OPEN,
@@ -34,6 +32,7 @@ from memoryhub.domain.proposals.state import (
     outdate_children,
     record,
 )
+from memoryhub.domain.proposals.waiting import expire_one, outdate, outdate_waiting
 from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, Stale
 from memoryhub.models import Actor, Proposal, Space, Token
 from memoryhub.text import diff

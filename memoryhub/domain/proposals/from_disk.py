@@ -17,8 +17,8 @@ from memoryhub.domain import activity, files, spaces
 from memoryhub.domain.proposals import findings
 from memoryhub.domain.proposals.ask import insert_numbered, reviewers_for
 from memoryhub.domain.proposals.kinds import kind_of
-from memoryhub.domain.proposals.outdate import outdate
 from memoryhub.domain.proposals.state import clean, deadline
+from memoryhub.domain.proposals.waiting import outdate
 from memoryhub.errors import Conflict, HubError
 from memoryhub.models import DISK, Actor, Agent, Delivery, File, PolicyRule, Proposal, Space
 from memoryhub.text import edits

@@ -12,9 +12,9 @@ from django.utils.translation import gettext as _
 
 from memoryhub.db.prepared import prepared
 from memoryhub.dialects import tokens_of_bytes
-from memoryhub.domain.proposals.expiry import expire_late
 from memoryhub.domain.proposals.results import Result, results_of
 from memoryhub.domain.proposals.state import OPEN, ends_soon
+from memoryhub.domain.proposals.waiting import expire_late
 from memoryhub.models import Proposal, Space
 from memoryhub.text import diff
 from memoryhub.text.lines import text_of

@@ -13,7 +13,7 @@ from django.db.models.signals import post_init, pre_init
 from django.utils import timezone
 
 from memoryhub.domain import accounts, files, jobs, notify, prompts, proposals, spaces
-from memoryhub.domain.proposals import expiry
+from memoryhub.domain.proposals import waiting
 from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound, TooLarge
 from memoryhub.models import HUB, ActivityLine, Actor, Agent, Job, Mount, Proposal, Revision, Space, WebhookNotice
 from memoryhub.text import edits
@@ -384,7 +384,7 @@ def test_a_rejected_one_can_be_reopened(space, forge, rk, file) -> None:
 
 def test_silence_never_approves(space, forge, rk, file) -> None:
     asked = edit(space, forge, "pytest -q", "make test-fast")
-    assert expiry.expire(asked.expires_at)["expired"] == 1
+    assert waiting.expire(asked.expires_at)["expired"] == 1
     assert proposals.get(space, asked.number).state == "expired"
     assert text_at(space) == TEXT
 
@@ -485,10 +485,10 @@ def test_asking_again_past_the_date_is_a_new_proposal_that_stands_on_no_old_one(
 def test_who_wants_it_is_warned_once_before_silence_ends_it(space, forge, rk, file) -> None:
     notify.add_webhook(space, HUB, "https://example.org/hook", events=["proposal.expiring"])
     asked = edit(space, forge, "pytest -q", "make test-fast")
-    assert expiry.warn()["warned"] == 0
+    assert waiting.warn()["warned"] == 0
     soon = asked.expires_at - timedelta(days=2)
-    assert expiry.warn(soon)["warned"] == 1
-    assert expiry.warn(soon)["warned"] == 0
+    assert waiting.warn(soon)["warned"] == 1
+    assert waiting.warn(soon)["warned"] == 0
     told = WebhookNotice.objects.get()
     assert (told.event, told.body["expires_at"]) == ("proposal.expiring", asked.expires_at.isoformat())
     assert "expires soon if nobody decides" in told.body["says"]

@@ -22,7 +22,7 @@ from memoryhub.domain import accounts, files, jobs, notify, prompts, proposals, 
 from memoryhub.domain.files import revisions
 from memoryhub.domain.files.disk import sync as disk
 from memoryhub.domain.notify import daily_mail, http
-from memoryhub.domain.proposals import decide, expiry, kinds
+from memoryhub.domain.proposals import decide, kinds, waiting
 from memoryhub.errors import HubError
 from memoryhub.models import HUB, ActivityLine, Actor, File, Job, Mount, Proposal, Revision, Webhook, WebhookNotice
 from memoryhub.stores.filesystem import FilesystemStore
@@ -266,7 +266,7 @@ def test_past_the_date_everybody_finds_it_expired_and_one_writes_it_down(space, 
     seen = proposals.result(ask(space, forge, "one", "uno")).seen
     Proposal.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     actor = reviewer(space, "rk")
-    acts = [lambda: proposals.approve(space, actor, 1, seen=seen), expiry.expire,
+    acts = [lambda: proposals.approve(space, actor, 1, seen=seen), waiting.expire,
             lambda: proposals.expire_late(space), lambda: proposals.reject(space, actor, 1, note="no")] * 3  # fmt: skip
     answers = at_once(acts)
     refusals = [one for one in answers if isinstance(one, Exception)]

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from memoryhub.domain import accounts, files, longterm, notify, prompts, proposals, quarantine, spaces
-from memoryhub.domain.proposals import expiry
+from memoryhub.domain.proposals import waiting
 from memoryhub.errors import Conflict, Invalid
 from memoryhub.models import HUB, ActivityLine, Actor, File, Proposal, WebhookNotice
 from tests.api.calling import Caller
@@ -94,7 +94,7 @@ def reject(space, actor, number):
 
 
 def let_expire(space, actor, number):
-    expiry.expire(proposals.get(space, number).expires_at)
+    waiting.expire(proposals.get(space, number).expires_at)
 
 
 @pytest.mark.parametrize("end", [reject, let_expire])
@@ -332,6 +332,6 @@ def test_no_decision_is_older_than_its_proposal(space, forge, rk):
     Proposal.objects.update(created_at=ahead)
     proposals.reject(space, rk, made[0].number, note="no")
     Proposal.objects.filter(number=made[1].number).update(expires_at=timezone.now() - timedelta(minutes=1))
-    expiry.expire()
+    waiting.expire()
     assert [one.state for one in Proposal.objects.order_by("number")] == ["rejected", "expired"]
     assert all(one.decided_at >= one.created_at for one in Proposal.objects.all())
