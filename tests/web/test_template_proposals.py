@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from memoryhub.domain import files, prompts, proposals
 from memoryhub.domain.notify import daily_mail
-from memoryhub.domain.proposals import notices
+from memoryhub.domain.proposals import state
 from memoryhub.models import HUB
 from tests.one_line import one_line
 
@@ -83,9 +83,9 @@ def test_many_at_once_show_the_prompt_and_do_it(house, as_role, asked, forge):
 
 def test_it_is_named_in_mails_chats_and_on_the_command_line(house, asked):
     assert "wants to use the template of deepagents 0.7.32" in daily_mail.mail_text(house.space, [asked])
-    said = notices.sentence(asked, "proposal.created")
+    said = state.notice_sentence(asked, "proposal.created")
     assert said == f"forge asks to change the template of deepagents 0.7.32 (proposal {asked.number})"
-    assert notices.body_of(asked)["kind"] == "template"
+    assert state.notice_body(asked)["kind"] == "template"
     out = io.StringIO()
     call_command("proposals", space=house.space.slug, stdout=out)
     assert "forge: template" in out.getvalue()

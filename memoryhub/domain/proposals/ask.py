@@ -15,11 +15,12 @@ from memoryhub.db import statements
 from memoryhub.db.prepared import prepared
 from memoryhub.detectors import Finding
 from memoryhub.domain import activity, files, prompts, quotas, spaces
-from memoryhub.domain.proposals import findings, notices
+from memoryhub.domain.proposals import findings
 from memoryhub.domain.proposals.kinds import FILE_EDITS, kind_of
 from memoryhub.domain.proposals.results import Result, check_marks, published, result, result_on
 from memoryhub.domain.proposals.state import (
     OPEN,
+    add_notice,
     already_decided,
     asked_by,
     clean,
@@ -107,16 +108,9 @@ def _findings_when_asked(
 
 
 def propose_promotion(
-    space: Space,
-    agent: Agent,
-    *,
-    content: str,
-    scope: str = "group",
-    record: Record | None = None,
-    reason: str = "",
-    thread_id: str = "",
-    tool_call_id: str = "",
-) -> Proposal:
+    space: Space, agent: Agent, *, content: str, scope: str = "group", record: Record | None = None, reason: str = "",
+    thread_id: str = "", tool_call_id: str = "",
+) -> Proposal:  # fmt: skip
     """Asks that a text become long-term memory: only a person promotes."""
     quotas.count_call(space, agent)
     if not content.strip():
@@ -200,7 +194,7 @@ def withdraw(space: Space, agent: Agent, number: int) -> Proposal:
         raise already_decided(proposal)
     close(proposal, State.WITHDRAWN, Actor.of_agent(agent), "proposals.withdraw", "took back")
     outdate_children(space, [number], State.WITHDRAWN)
-    notices.add(proposal, "proposal.withdrawn")
+    add_notice(proposal, "proposal.withdrawn")
     return proposal
 
 
@@ -343,7 +337,7 @@ def insert_numbered(
             proposal.number = spaces.next_number(proposal.space, "last_proposal")
             proposal.save(force_insert=True)
             record()
-            notices.add(proposal, "proposal.created")
+            add_notice(proposal, "proposal.created")
     except IntegrityError:
         if twin := waiting_twin(proposal):
             return twin

@@ -17,9 +17,17 @@ from django.utils import timezone
 from memoryhub.db import statements
 from memoryhub.domain import activity, spaces
 from memoryhub.domain.jobs import periodic
-from memoryhub.domain.proposals import notices
 from memoryhub.domain.proposals.results import published, result, result_on
-from memoryhub.domain.proposals.state import OPEN, is_late, locked, mark_prompts, outdate_children, parents_of
+from memoryhub.domain.proposals.state import (
+    OPEN,
+    add_notice,
+    add_notice_later,
+    is_late,
+    locked,
+    mark_prompts,
+    outdate_children,
+    parents_of,
+)
 from memoryhub.errors import HubError
 from memoryhub.models import HUB, Proposal, Space
 
@@ -77,7 +85,7 @@ def _expire(space: Space, sql: str, by: datetime | None, *which: int) -> list[in
     numbers = [one for one, _, _ in found]
     mark_prompts(space, {kind for _, _, kind in found})
     outdate_children(space, numbers, State.EXPIRED)
-    notices.add_later(space, numbers, "proposal.expired")
+    add_notice_later(space, numbers, "proposal.expired")
     return numbers
 
 
@@ -110,7 +118,7 @@ def _warn_one(space: Space, number: int, now: datetime) -> bool:
         return False
     proposal.warned_at = now
     proposal.save(update_fields=["warned_at"])
-    notices.add(proposal, "proposal.expiring")
+    add_notice(proposal, "proposal.expiring")
     return True
 
 
@@ -123,7 +131,7 @@ def outdate(proposal: Proposal, why: str) -> None:
         proposal.state, proposal.note, proposal.updated_at = State.OUTDATED, why[:2000], timezone.now()
         proposal.save(update_fields=["state", "note", "updated_at"])
         mark_prompts(proposal.space, [proposal.kind])
-        notices.add(proposal, "proposal.outdated")
+        add_notice(proposal, "proposal.outdated")
 
 
 def refresh_state(proposal: Proposal) -> Proposal:
