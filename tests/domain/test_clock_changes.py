@@ -12,7 +12,7 @@ from django.utils import timezone
 from memoryhub.domain import accounts, activity, files, jobs, notify, prompts, proposals, quarantine, spaces, working
 from memoryhub.domain.jobs import queue
 from memoryhub.domain.notify import daily_mail
-from memoryhub.domain.notify.mail_hour import MailHour
+from memoryhub.domain.notify.daily_mail import MailHour
 from memoryhub.domain.proposals import ask
 from memoryhub.models import HUB, Actor, Job, Record, RecordState
 from memoryhub.sessions import SessionStore
