@@ -10,7 +10,7 @@ from memoryhub.domain.proposals.ask import (
 )
 from memoryhub.domain.proposals.bulk import decide_many, plan, undo_many
 from memoryhub.domain.proposals.decide import QUICK_REASONS, TRY_AGAIN, approve, count_to_decide, is_own, reject
-from memoryhub.domain.proposals.drafts.check import (
+from memoryhub.domain.proposals.drafts import (
     DraftCheck,
     check_entry_draft,
     check_file_draft,
