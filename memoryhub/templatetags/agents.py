@@ -1,4 +1,4 @@
-"""Tags for agents: tokens of prompts, deliveries."""
+"""Tags for agents: tokens of prompts, deliveries, and the light of one that is being connected."""
 
 from __future__ import annotations
 
@@ -48,3 +48,12 @@ def fetched_words(delivery: Any) -> SafeString | str:
     thread = truncatechars(delivery.thread_id, 24)
     when = format_html(_("{when}, {thread}") if thread else "{when}", when=ago(delivery.last_at), thread=thread)
     return format_html(_("fetched {when}"), when=when)
+
+
+@register.filter
+def delivery_words(delivered: Any) -> str:
+    """Thread and dialect of a delivered prompt."""
+    if not delivered.thread_id:
+        return _("It got this prompt, wrapped as %(dialect)s") % {"dialect": delivered.dialect}
+    said = {"thread": truncatechars(delivered.thread_id, 40), "dialect": delivered.dialect}
+    return _("It got this prompt on thread %(thread)s, wrapped as %(dialect)s") % said

@@ -13,8 +13,8 @@ from django.utils.translation import gettext
 
 from memoryhub.detectors import Finding
 from memoryhub.domain.proposals import Result
+from memoryhub.templatetags.findings import FindingsByLine
 from memoryhub.templatetags.hidden_characters import UNIFIED, coarse_row, diff_table
-from memoryhub.templatetags.lines_with_findings import FindingsByLine
 from memoryhub.templatetags.reviewing import row_html
 from memoryhub.text.diff import Diff, compare
 

@@ -9,8 +9,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from memoryhub.templatetags.agent_names import CODING_BADGES
+from memoryhub.templatetags.findings import line_with_marks
 from memoryhub.templatetags.hidden_characters import line_html
-from memoryhub.templatetags.lines_with_findings import line_with_marks
 
 register = template.Library()
 STATE_GLYPHS = {"in": "check", "cut": "cut", "later": "clock", "ignored": "x"}

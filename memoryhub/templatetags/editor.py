@@ -18,8 +18,8 @@ from memoryhub.detectors import Finding
 from memoryhub.domain import proposals
 from memoryhub.domain.prompts import PromptChange
 from memoryhub.domain.proposals import DraftCheck
+from memoryhub.templatetags.findings import FINDING_NAMES, line_with_marks
 from memoryhub.templatetags.hidden_characters import ROW_SIGNS, coarse_row, diff_table, fold_row, unchanged_lines
-from memoryhub.templatetags.lines_with_findings import FINDING_NAMES, line_with_marks
 from memoryhub.templatetags.proposals import grave_words
 from memoryhub.text.diff_rows import Fold
 

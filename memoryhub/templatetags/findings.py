@@ -1,20 +1,25 @@
-"""What detectors find in a text that a page shows: a banner above it, or tags beside it."""
+"""What detectors find in a text that a page shows: a banner above it, tags beside it, or boxes below its lines."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, islice, pairwise
 from typing import Any
 
 from django import template
-from django.utils.html import format_html, format_html_join
+from django.template.loader import render_to_string
+from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy as _
 
-from memoryhub import detectors
+from memoryhub import detectors, languages
 from memoryhub.detectors import Finding
-from memoryhub.templatetags.lines_with_findings import without_kind
+from memoryhub.templatetags.agent_names import agent_title
+from memoryhub.templatetags.hidden_characters import UNSEEN_CHARACTER, escape_with_labels, line_html, marked_line_html
 
 register = template.Library()
 
@@ -93,3 +98,126 @@ def lines_of_finding(one: FoundKind, lines_at: str) -> SafeString:
 def finding_tags(text: str) -> dict[str, Any]:
     """A tag for each kind of finding in a text of a list."""
     return {"found": found_in(text or "")}
+
+
+FINDING_NAMES = {
+    "secrets": _("Secret"), "hidden": _("Hidden"), "injection": _("Injection"), "duplicate": _("Duplicate"),
+    "transient": _("Transient"), "vague": _("Vague"), "coherence": _("Incoherent"), "risky_advice": _("Needs attention"),
+    "cost": _("Not checked"),
+}  # fmt: skip
+
+
+# Messages of detectors begin with their kind, which the box says already.
+KIND_AT_START = re.compile(r"\A(?:[A-Z][a-z]+|Look closely|Needs attention)(?: in line \d+)?: ")
+
+KIND_TRANSLATED = re.compile(r"\A[^：:“]{1,40}(?:：|: )")
+LOGGED_BY = re.compile(r"(?<=working memory \()[\w-]+(?=\))")  # a detector knows the short name of an agent
+
+MAX_LINE_CHARS = 20_000  # of a line, more is drawn on request only
+MAX_UNSEEN_CHARS = 500  # each of them becomes a label of its own
+
+
+class FindingsByLine:
+    """Findings of the new text by line, with their place in it. `whole` says that long lines are drawn to their end."""
+
+    def __init__(self, lines: Sequence[str], findings: Iterable[Finding], *, whole: bool = False) -> None:
+        self.whole = whole
+        self.starts, at = [], 0
+        for text in lines:
+            self.starts.append(at)
+            at += len(text)
+        self.by_line: dict[int, list[Finding]] = {}
+        for one in findings:
+            self.by_line.setdefault(one.line, []).append(one)
+
+    def on_line(self, number: int | None) -> list[Finding]:
+        return self.by_line.get(number or 0, [])
+
+    def ranges_in_line(self, number: int, length: int) -> list[tuple[int, int, str]]:
+        start = self.starts[number - 1] if number <= len(self.starts) else 0
+        return [
+            (max(0, one.start - start), min(length, max(one.end - start, one.start - start + 1)), finding_css(one))
+            for one in self.on_line(number)
+        ]
+
+
+def finding_css(one: Finding) -> str:
+    return "found" if one.severity == "high" else "found mild"
+
+
+def drawn_length(text: str) -> int:
+    """How many characters of a line are drawn at first."""
+    if len(text) <= MAX_UNSEEN_CHARS or (text.isprintable() and len(text) <= MAX_LINE_CHARS):
+        return len(text)
+    past = next(islice(UNSEEN_CHARACTER.finditer(text, 0, MAX_LINE_CHARS), MAX_UNSEEN_CHARS, None), None)
+    return past.start() if past else min(len(text), MAX_LINE_CHARS)
+
+
+def rest_of_line_link(text: str, end: int) -> str:
+    """A link in place of the characters after `end`, which shows the whole line; "" if nothing is left out."""
+    if end == len(text):
+        return ""
+    unseen = sum(1 for _ in UNSEEN_CHARACTER.finditer(text, end))
+    rest = len(text) - end
+    words = ngettext("%(n)s more character: show the whole line", "%(n)s more characters: show the whole line", rest)
+    if unseen:
+        words = ngettext(
+            "%(n)s more character, %(hidden)s of them hidden: show the whole line",
+            "%(n)s more characters, %(hidden)s of them hidden: show the whole line", rest,
+        )  # fmt: skip
+    return f' <a class="tag" href="?all=1">{words % {"n": f"{rest:,}", "hidden": f"{unseen:,}"}}</a>'
+
+
+def line_with_marks(
+    text: str, marks: Sequence[tuple[int, int]], tag: str, found: Sequence[tuple[int, int, str]] = (), *, whole: bool = False
+) -> str:  # fmt: skip
+    """HTML of one line with the ranges `marks` in `tag` and those of `found` underlined; only its beginning if it is long."""
+    end = len(text) if whole else drawn_length(text)
+    if end < len(text):
+        marks = [(a, min(b, end)) for a, b in marks if a < end]
+        found = [(a, min(b, end), css) for a, b, css in found if a < end]
+        return line_with_marks(text[:end], marks, tag, found, whole=True) + rest_of_line_link(text, end)
+    if not found:
+        return marked_line_html(text, marks, tag)
+    cuts = sorted({0, len(text), *(at for a, b in marks for at in (a, b)), *(at for a, b, _ in found for at in (a, b))})
+    out = []
+    for start, end in pairwise(cuts):
+        inner = line_html(text[start:end]) if end == len(text) else escape_with_labels(text[start:end])
+        if any(a <= start and end <= b for a, b in marks):
+            inner = f"<{tag}>{inner}</{tag}>"
+        css = next((css for a, b, css in found if a <= start and end <= b), "")
+        out.append(f'<span class="{css}">{inner}</span>' if css else inner)
+    return "".join(out)
+
+
+def finding_rows(findings: Sequence[Finding]) -> str:
+    """The boxes below a line, one for each kind of finding."""
+    kinds: dict[tuple[str, str], list[Finding]] = {}
+    for one in findings:
+        kinds.setdefault((one.code, one.kind), []).append(one)
+    return "".join(
+        f'<tr class="finding add" id="f{same[0].line}-{escape(code)}"><td colspan="4">{finding_box(code, same)}</td></tr>'
+        for (code, _), same in kinds.items()
+    )
+
+
+@register.filter
+def without_kind(message: str) -> str:
+    """The message of a detector without its kind, which is said beside it, in the language of the page."""
+    message = LOGGED_BY.sub(lambda found: str(agent_title(found[0])), message)
+    rest, said = KIND_AT_START.sub("", message), languages.translated(message)
+    # The catalogue has whole sentences; in another language the kind ends with its own colon.
+    said = KIND_TRANSLATED.sub("", said) if said != message and rest != message else languages.translated(rest)
+    return said[:1].upper() + said[1:]
+
+
+def finding_box(code: str, same: Sequence[Finding]) -> str:
+    name = FINDING_NAMES.get(code, code.capitalize())
+    found = {
+        "is_high": any(one.severity == "high" for one in same),
+        "can_be_cleaned": code == "hidden" and same[0].kind not in ("lookalike", "styled"),
+        "name": name,
+        "message": without_kind(same[0].message),
+        "times": len(same),
+    }
+    return render_to_string("proposals/_finding.html", found)

@@ -17,9 +17,9 @@ from django.utils.translation import ngettext
 from memoryhub.domain import files, working
 from memoryhub.languages import shown_reason, translated
 from memoryhub.templatetags.agent_names import agent_title
+from memoryhub.templatetags.findings import line_with_marks
 from memoryhub.templatetags.hidden_characters import line_html
 from memoryhub.templatetags.hub import ago, leads_to, may, until, who
-from memoryhub.templatetags.lines_with_findings import line_with_marks
 
 register = template.Library()
 Marks = Mapping[int, Sequence[tuple[int, int, str]]]

@@ -22,6 +22,7 @@ from memoryhub.dialects import Part
 from memoryhub.domain.prompts import PromptChange
 from memoryhub.domain.proposals import Review
 from memoryhub.templatetags.builtin import g
+from memoryhub.templatetags.findings import FindingsByLine, finding_rows, line_with_marks
 from memoryhub.templatetags.hidden_characters import (
     ROW_SIGNS,
     SIDE_BY_SIDE,
@@ -34,7 +35,6 @@ from memoryhub.templatetags.hidden_characters import (
     unchanged_lines,
 )
 from memoryhub.templatetags.hub import time_element, until
-from memoryhub.templatetags.lines_with_findings import FindingsByLine, finding_rows, line_with_marks
 from memoryhub.text import markdown
 from memoryhub.text.diff_rows import Fold, Row
 

@@ -18,9 +18,9 @@ from memoryhub.models import HUB, ActivityLine, RecordState
 from memoryhub.stores.survey import Group, Survey
 from memoryhub.templatetags.activity import ending
 from memoryhub.templatetags.files import listed_left_out
+from memoryhub.templatetags.findings import without_kind
 from memoryhub.templatetags.hidden_characters import drawn_html
 from memoryhub.templatetags.layers import record_state_words
-from memoryhub.templatetags.lines_with_findings import without_kind
 from memoryhub.text import catalogue, markdown
 
 CHINESE = {"Accept-Language": "zh-CN,zh;q=0.9,en;q=0.8"}

@@ -14,7 +14,7 @@ from django.utils import translation
 from memoryhub.domain import accounts, demo, retrieval, spaces
 from memoryhub.models import HUB, Space
 from memoryhub.templatetags.activity import ending
-from memoryhub.templatetags.search_hits import hit_title, hit_words
+from memoryhub.templatetags.search import hit_title, hit_words
 from memoryhub.text.catalogue import Catalogue
 from tests import walking
 from tests.messages import catalogue

@@ -1,4 +1,4 @@
-"""Tags for rules."""
+"""Tags of the settings of a space: rules for paths, and the log of a webhook."""
 
 from __future__ import annotations
 
@@ -39,3 +39,16 @@ def matches_words(count: int, is_cut: bool) -> str:
         return _("no file matches") if not is_cut else _("no match among the first files")
     shown = f"{count}+" if is_cut or count >= MAX_MATCHED else str(count)
     return ngettext("%(shown)s file matches", "%(shown)s files match", count) % {"shown": shown}
+
+
+@register.filter
+def notice_words(notice: Any) -> str:
+    """The outcome of a notice and the number of tries."""
+    if notice.delivered_at:
+        said = _("answered %(status)s") % {"status": notice.status}
+    else:
+        said = notice.error or _("waiting to be sent")
+    if notice.tries < 2:
+        return said
+    words = ngettext("%(outcome)s, %(n)s try", "%(outcome)s, %(n)s tries", notice.tries)
+    return words % {"outcome": said, "n": notice.tries}
