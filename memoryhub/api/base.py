@@ -16,10 +16,10 @@ from ninja.schema import DjangoGetter
 from ninja.security import HttpBearer
 from pydantic import model_validator
 
-from memoryhub.domain import accounts, activity, files, spaces
+from memoryhub.domain import accounts, activity, files, proposals, spaces
 from memoryhub.domain.accounts import Caller
 from memoryhub.errors import Forbidden, HubError, Invalid, NotFound, TooLarge, Unauthenticated
-from memoryhub.models import Scope
+from memoryhub.models import Proposal, Scope
 from memoryhub.refusals import json_refusal, refusal_of
 from memoryhub.requests import KNOWN, bearer_token, client_address
 from memoryhub.stores import paths
@@ -316,6 +316,21 @@ def weighed(one: str) -> tuple[str, float]:
 
 def rooted(prefix: str) -> str:
     return prefix if prefix.startswith(("/", *paths.HEADS)) else "/" + prefix
+
+
+# ---- proposals, which writes, promotions and reports of templates answer too
+
+
+def shown(caller: Caller, proposal: Proposal, found: proposals.Result | None = None) -> dict[str, Any]:
+    """A proposal as the contract has it, for this caller."""
+    return without_hidden_diff(caller, proposals.as_json(proposal, found))
+
+
+def without_hidden_diff(caller: Caller, proposal: dict[str, Any]) -> dict[str, Any]:
+    """The diff quotes the file around the change, so only callers that may read files get it."""
+    if not caller.has(Scope.FILES) and proposal["path"]:
+        proposal["diff"] = None
+    return proposal
 
 
 def unknown_route(request: HttpRequest, path: str = "") -> HttpResponse:

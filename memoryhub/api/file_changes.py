@@ -5,10 +5,9 @@ from typing import Any, Literal
 from django.http import HttpRequest
 from ninja import Field, Schema, Status
 
-from memoryhub.api.base import ERRORS, Given, needs, no_secrets, on_disk, rooted
+from memoryhub.api.base import ERRORS, Given, needs, no_secrets, on_disk, rooted, shown
 from memoryhub.api.files import router
 from memoryhub.api.paging import IF_MATCH, IF_NEW
-from memoryhub.api.proposals import shown
 from memoryhub.domain import files
 from memoryhub.domain.accounts import Caller
 from memoryhub.domain.files import Applied, ChangeRequest, Pending, decode_content

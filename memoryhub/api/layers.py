@@ -7,9 +7,8 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Router, Schema, Status
 from pydantic import TypeAdapter, WithJsonSchema, model_validator
 
-from memoryhub.api.base import ERRORS, Given, fields_of_each, json_response, needs, wants_text
+from memoryhub.api.base import ERRORS, Given, fields_of_each, json_response, needs, shown, wants_text
 from memoryhub.api.paging import Cursor, Next, encode_cursor, number_in, page_limit
-from memoryhub.api.proposals import shown
 from memoryhub.db import replica
 from memoryhub.domain import accounts, longterm, proposals, quarantine, retrieval, working
 from memoryhub.domain.accounts import Caller

@@ -20,14 +20,15 @@ from memoryhub.api.base import (
     not_modified,
     on_disk,
     people_only,
+    shown,
+    without_hidden_diff,
 )
 from memoryhub.api.paging import IF_NONE_MATCH, Cursor, Next, page_by_id
 from memoryhub.db import statements
 from memoryhub.domain import files, proposals
 from memoryhub.domain.accounts import Caller
-from memoryhub.domain.proposals import Result, as_json
 from memoryhub.errors import Forbidden, Invalid, NotFound, TooLarge
-from memoryhub.models import Proposal, Scope
+from memoryhub.models import Proposal
 from memoryhub.stores.disk import MAX_BYTES
 from memoryhub.text.lines import bytes_of
 
@@ -123,19 +124,8 @@ def current_etag(caller: Caller, number: int) -> str:
     return etag(*found[0], caller.space.revision) if found else ""
 
 
-def shown(caller: Caller, proposal: Proposal, found: Result | None = None) -> dict[str, Any]:
-    return without_hidden_diff(caller, as_json(proposal, found))
-
-
 def shown_list(caller: Caller, listed: list[Proposal]) -> list[dict[str, Any]]:
     return [without_hidden_diff(caller, one) for one in proposals.list_as_json(caller.space, listed)]
-
-
-def without_hidden_diff(caller: Caller, proposal: dict[str, Any]) -> dict[str, Any]:
-    """The diff quotes the file around the change, so only callers that may read files get it."""
-    if not caller.has(Scope.FILES) and proposal["path"]:
-        proposal["diff"] = None
-    return proposal
 
 
 def visible(caller: Caller) -> Any:

@@ -6,9 +6,8 @@ from typing import Any
 from django.http import HttpRequest
 from ninja import Router, Schema, Status
 
-from memoryhub.api.base import ERRORS, Given, needs
+from memoryhub.api.base import ERRORS, Given, needs, shown
 from memoryhub.api.layers import Pending
-from memoryhub.api.proposals import shown
 from memoryhub.domain import proposals
 from memoryhub.errors import Forbidden
 from memoryhub.models import Proposal, Scope
