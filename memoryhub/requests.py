@@ -13,7 +13,7 @@ from typing import Any
 from django.conf import settings
 
 log = logging.getLogger("memoryhub")
-_request_id: ContextVar[str] = ContextVar("request_id", default="")
+request_id: ContextVar[str] = ContextVar("request_id", default="")  # of the call that this thread answers
 TOKEN_PATTERN = re.compile(r"(mh_[A-Za-z0-9-]+_[A-Za-z0-9]{4})[A-Za-z0-9]+")
 ONE_TIME_LINK_PATTERN = re.compile(r"(/login/once/)[A-Za-z0-9_-]{8,}")
 # A request id has letters of one case; keys mix both cases with digits.
@@ -28,17 +28,12 @@ FORWARDED = {
 }  # fmt: skip
 
 
-def current_request_id() -> str:
-    return _request_id.get()
-
-
 def set_request_id(given: str | None) -> str:
     """Sets and returns the id of the request: the given one if it is well-formed and not like a key, else a new one."""
-    request_id = (
-        given if given and REQUEST_ID_PATTERN.match(given) and not KEY_PATTERN.match(given) else secrets.token_hex(8)
-    )
-    _request_id.set(request_id)
-    return request_id
+    is_one = given and REQUEST_ID_PATTERN.match(given) and not KEY_PATTERN.match(given)
+    chosen = given if given and is_one else secrets.token_hex(8)
+    request_id.set(chosen)
+    return chosen
 
 
 def client_address(meta: dict[str, Any]) -> str | None:

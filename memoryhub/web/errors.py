@@ -16,7 +16,7 @@ from memoryhub.domain import spaces
 from memoryhub.errors import Forbidden, HubError, NotFound
 from memoryhub.languages import translated
 from memoryhub.refusals import json_refusal, refusal_of
-from memoryhub.requests import current_request_id, hide_secrets
+from memoryhub.requests import hide_secrets, request_id
 
 DATABASE_AWAY = "database_away"
 RESENDABLE_CONTENT_TYPES = re.compile(r"application/x-www-form-urlencoded|multipart/form-data")
@@ -55,7 +55,7 @@ def refuse(request: HttpRequest, error: HubError) -> HttpResponse:
     title, advice = title_and_advice(request, error)
     context = {
         "message": hide_secrets(translated(error.message)), "status": error.status, "title": title, "advice": advice,
-        "glyph": GLYPHS.get(error.status, "warn"), "request_id": current_request_id(),
+        "glyph": GLYPHS.get(error.status, "warn"), "request_id": request_id.get(),
     }  # fmt: skip
     htmx = getattr(request, "htmx", None)
     is_part = htmx and not htmx.boosted
@@ -88,7 +88,7 @@ def database_away_page(request: HttpRequest, error: HubError) -> HttpResponse:
         "message": translated(error.message), "status": error.status, "title": TITLES[503], "glyph": GLYPHS[503],
         "advice": _("What you typed is kept on this page.") if (fields := form_fields(request)) else "",
         "address": escape_leading_slashes(request.get_full_path()) if fields or request.method == "GET" else "", "kept": fields,
-        "request": request, "request_id": current_request_id(),
+        "request": request, "request_id": request_id.get(),
     }  # fmt: skip
     response = render(None, "errors/_part.html" if is_part else "errors/broken.html", context, status=error.status)
     response["Retry-After"] = "5"
@@ -134,11 +134,9 @@ def broken(request: HttpRequest) -> HttpResponse:
     if refusal is not None and refusal.code == DATABASE_AWAY:
         return refuse(request, refusal)
     if wants_json(request):
-        error = HubError(
-            f"Something went wrong. Give the request number {current_request_id()} to whoever runs this hub."
-        )
+        error = HubError(f"Something went wrong. Give the request number {request_id.get()} to whoever runs this hub.")
         return json_refusal(error)
-    context = {"title": TITLES[500], "advice": ADVICE[500], "request_id": current_request_id()}
+    context = {"title": TITLES[500], "advice": ADVICE[500], "request_id": request_id.get()}
     return render(None, "errors/broken.html", context, status=500)
 
 

@@ -18,7 +18,7 @@ from django.utils import timezone
 from memoryhub.db import statements
 from memoryhub.db.prepared import prepared
 from memoryhub.models import ActivityLine, Actor, Person, Space
-from memoryhub.requests import current_request_id
+from memoryhub.requests import request_id
 
 # The kinds that a person can filter by, with the beginnings of the verbs that belong to each.
 KINDS = {
@@ -82,7 +82,7 @@ def make_line(
         "aside": shorten(aside, 100),
         "path": path[:1100],
         "details": details or {},
-        "request_id": current_request_id(),
+        "request_id": request_id.get(),
         **actor.as_fields(),
     }
 
