@@ -133,10 +133,12 @@ def broken(request: HttpRequest) -> HttpResponse:
     refusal = refusal_of(cause) if cause else None
     if refusal is not None and refusal.code == DATABASE_AWAY:
         return refuse(request, refusal)
+    number = request_id.get()
     if wants_json(request):
-        error = HubError(f"Something went wrong. Give the request number {request_id.get()} to whoever runs this hub.")
-        return json_refusal(error)
-    context = {"title": TITLES[500], "advice": ADVICE[500], "request_id": request_id.get()}
+        return json_refusal(
+            HubError(f"Something went wrong. Give the request number {number} to whoever runs this hub.")
+        )
+    context = {"title": TITLES[500], "advice": ADVICE[500], "request_id": number}
     return render(None, "errors/broken.html", context, status=500)
 
 
