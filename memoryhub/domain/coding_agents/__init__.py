@@ -1,6 +1,5 @@
 """Coding agents of a machine: what each loads in a folder, the faults of memory files. Reads files; knows no database."""
 
-from memoryhub.domain.coding_agents.below import NOT_LOADED, context_in, folder_of
 from memoryhub.domain.coding_agents.check import FindingInFile, check_folder, without_mentions
 from memoryhub.domain.coding_agents.cuts import Cut, cut_of
 from memoryhub.domain.coding_agents.entries import (
@@ -44,6 +43,13 @@ from memoryhub.domain.coding_agents.laptop import (
     short_path,
 )
 from memoryhub.domain.coding_agents.matrix import Cell, Group, matrix_of
+from memoryhub.domain.coding_agents.memory_files import (
+    NOT_LOADED,
+    RULE_FOLDERS,
+    context_in,
+    folder_of,
+    memory_files,
+    names_of_agents,
+)
 from memoryhub.domain.coding_agents.opencode_plugin import NAME as PLUGIN_NAME
 from memoryhub.domain.coding_agents.opencode_plugin import plan_plugin, plan_plugin_removal, plugin_command
-from memoryhub.domain.coding_agents.walk import RULE_FOLDERS, memory_files, names_of_agents

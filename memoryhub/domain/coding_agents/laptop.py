@@ -10,8 +10,7 @@ from memoryhub.dialects import coding
 from memoryhub.dialects.coding import Context, DiskTree, installed
 from memoryhub.dialects.coding.settings import at, read_json, read_toml
 from memoryhub.dialects.coding.tree import is_below, nearest_with
-from memoryhub.domain.coding_agents.below import context_in
-from memoryhub.domain.coding_agents.walk import memory_files
+from memoryhub.domain.coding_agents.memory_files import context_in, memory_files
 
 TREE = DiskTree()
 MAX_PROJECTS = 50

@@ -1,13 +1,19 @@
 """What coding agents see in the mounted directories of a space, for people who may see the mount, and what they change of it."""
 
-from memoryhub.domain.contexts.agent_context import SHOWN_FIRST, AgentContext, Compared, Problem, compare, read_context
-from memoryhub.domain.contexts.checks import check
+from memoryhub.domain.contexts.agent_context import (
+    SHOWN_FIRST,
+    AgentContext,
+    Compared,
+    Problem,
+    check,
+    compare,
+    read_context,
+)
 from memoryhub.domain.contexts.difference import Difference, Missed
 from memoryhub.domain.contexts.fix_plans import FixPlan, OfferedFix, plan_fixes
 from memoryhub.domain.contexts.fixing import FixReview, apply_fix, can_make, review_fix
-from memoryhub.domain.contexts.home import home_for, set_home
 from memoryhub.domain.contexts.laptop import SLUG as LAPTOP
-from memoryhub.domain.contexts.laptop import Offer, find_laptop, show_chosen, show_laptop
+from memoryhub.domain.contexts.laptop import Offer, find_laptop, home_for, set_home, show_chosen, show_laptop
 from memoryhub.domain.contexts.moving import (
     Plan,
     apply_plan,

@@ -1,4 +1,5 @@
-"""A space that shows the coding agents of this machine: their folders in a home, and projects, as mounts. Nothing is copied."""
+"""A space that shows the coding agents of this machine: whose home it shows, set by `memoryhub laptop` on the machine of its person
+alone; and their folders in it, and projects, as mounts. Nothing is copied."""
 
 from __future__ import annotations
 
@@ -11,8 +12,8 @@ from dataclasses import dataclass, field
 from django.db import transaction
 
 from memoryhub.domain import coding_agents, files, spaces
+from memoryhub.domain.accounts import may
 from memoryhub.domain.coding_agents import FoundAgent
-from memoryhub.domain.contexts.home import SETTING, set_home
 from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, NotFound
 from memoryhub.models import Actor, Mount, Space
 
@@ -191,3 +192,19 @@ def _free_prefix(directory: str, taken: set[str]) -> str:
         if prefix not in taken:
             return prefix
     return f"/{name}-{len(taken)}/"
+
+
+SETTING = "home"
+
+
+@transaction.atomic
+def set_home(space: Space, actor: Actor, home: str) -> None:
+    """Says whose home on this machine the space shows; empty takes it back. Only who runs the hub may: it reads settings there."""
+    if not files.is_hub_operator(actor):
+        raise Forbidden("Only who runs the hub says which home on its machine a space shows.")
+    spaces.change_settings(space, actor, {SETTING: home})
+
+
+def home_for(space: Space, actor: Actor) -> str:
+    """The home that this person may see agents of; empty for who does not manage the space."""
+    return str(spaces.get_setting(space, SETTING)) if may(actor.role, "manage") else ""

@@ -10,7 +10,7 @@ from functools import cached_property
 from memoryhub.dialects import coding
 from memoryhub.domain import coding_agents, files
 from memoryhub.domain.accounts import may
-from memoryhub.domain.contexts.home import home_for
+from memoryhub.domain.contexts.laptop import home_for
 from memoryhub.domain.contexts.mount_tree import MountTree, Root, roots_of_space
 from memoryhub.domain.contexts.past import PastTree, texts_before
 from memoryhub.domain.contexts.space_tree import PublishedTree
