@@ -127,7 +127,7 @@ def read_paths(space: Space, mount: Mount, prefix: str, by_source: SourceReaders
 
 _cache: Cache[MountReaders] = Cache(
     "contexts.readers", key="mount", invalidated_by="the space's revision", max_items=64,
-    saves="starting every coding agent in every folder with instructions for each list of files",
+    saves="starting every coding agent in every folder with instructions for each list of files: 2 ms for one folder, 10 ms for 11",
 )  # fmt: skip
 
 

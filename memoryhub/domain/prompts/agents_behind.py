@@ -240,7 +240,7 @@ prompts_now: Cache[PromptNow] = Cache(
     "what calls would get now", key="agent, the space's revision, dialect, call, working entries",
     max_bytes=32 << 20, size_of=lambda now: now.bytes + ENTRY_BYTES,
     invalidated_by="nothing: a revision never comes back; a change of a file on disk",
-    saves="assembling a prompt for each call of each agent on pages that say who is behind",
+    saves="assembling a prompt for each call of each agent on pages that say who is behind: 0.15 of 0.17 ms a call",
 )  # fmt: skip
 
 
