@@ -17,21 +17,15 @@ from memoryhub.models import Actor, Person, Space
 
 
 @transaction.atomic
-def create_person(
-    actor: Actor, username: str, *, email: str = "", password: str = "", is_hub_owner: bool = False
-) -> Person:
+def create_person(actor: Actor, username: str, *, email: str = "", password: str = "") -> Person:
     """Makes a person, with or without a password."""
     if not username.strip():
         raise Invalid("A person needs a name.", field="username")
     username = unicodedata.normalize("NFKC", username).strip()
     if find_person(username):  # also where only the letters differ: `uedıtor` would find `ueditor`
         raise Conflict(f"There is a person {username!r} already.", field="username")
-    person = Person(
-        username=username,
-        email=email.strip(),
-        email_is_given=bool(email.strip()) and runs_hub(actor),
-        is_hub_owner=is_hub_owner,
-    )
+    email = email.strip()
+    person = Person(username=username, email=email, email_is_given=bool(email) and runs_hub(actor))
     if password:
         set_checked_password(person, password)
     else:

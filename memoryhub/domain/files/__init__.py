@@ -62,7 +62,6 @@ from memoryhub.domain.files.mounts import (
     mounts_with_nodes,
     other_paths,
     outcome_of_write,
-    policy_for,
     put_in_charge,
     real_directory,
     remove_mount,

@@ -290,7 +290,7 @@ def _insert_write(proposal: Proposal) -> Proposal:
 def _rule_at(space: Space, path: str) -> PolicyRule | None:
     """The rule of the space that counts at a path; none where nothing is mounted."""
     try:
-        return files.policy_for(space, path)[1]
+        return files.resolve_path(space, path).rule
     except HubError:
         return None
 

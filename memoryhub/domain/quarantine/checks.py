@@ -203,7 +203,7 @@ def _redacted(names: tuple[str, ...], leaf: Leaf) -> Leaf:
     return clean if clean != text else leaf
 
 
-def _leaves(value: Any, names: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Leaf]]:
+def _leaves(value: Any) -> Iterator[tuple[tuple[str, ...], Leaf]]:
     """Every text and number of a JSON value, keys too, each with the names that may say what it is, nearest first."""
     found: list[tuple[tuple[str, ...], Leaf]] = []
 
@@ -211,7 +211,7 @@ def _leaves(value: Any, names: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
         found.append((over, leaf))
         return leaf
 
-    _rebuilt(value, names, note)
+    _rebuilt(value, (), note)
     yield from found
 
 

@@ -193,10 +193,10 @@ def test_policies_and_exceptions(space, hub):
     forge = prompts.create_agent(space, HUB, "forge")
     files.add_rule(space, HUB, "/memories/drafts/**", "trusted", agent=forge, confirmed=True)
     files.add_rule(space, HUB, "*.lock.md", "read_only", confirmed=True)
-    assert files.policy_for(space, PATH, forge)[0] == "review"
-    assert files.policy_for(space, "/memories/drafts/a/b.md", forge)[0] == "trusted"
-    assert files.policy_for(space, "/memories/drafts/a/b.md", None)[0] == "review"
-    assert files.policy_for(space, "/memories/x.lock.md", forge)[0] == "read_only"
+    assert files.resolve_path(space, PATH, agent=forge).policy == "review"
+    assert files.resolve_path(space, "/memories/drafts/a/b.md", agent=forge).policy == "trusted"
+    assert files.resolve_path(space, "/memories/drafts/a/b.md", agent=None).policy == "review"
+    assert files.resolve_path(space, "/memories/x.lock.md", agent=forge).policy == "read_only"
     explained = files.explain_path(space, "/memories/drafts/a.md", agent=forge)
     assert explained.place.policy == "trusted"
     assert explained.looked_at[0][1].startswith("answers")

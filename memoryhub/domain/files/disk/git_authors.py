@@ -24,12 +24,12 @@ _looked_at: OrderedDict[tuple[int, str], None] = OrderedDict()  # revisions with
 _MAX_REMEMBERED = 20_000
 
 
-def find_git_authors(space: Space, path: str, seconds: float = SECONDS_PER_LOOK) -> int:
+def find_git_authors(space: Space, path: str) -> int:
     """Note the git authors of the newest texts from disk at this path; answers how many were found."""
     mount = find_mount(mounts_of_space(space), path)
     if mount is None or mount.store != Mount.Store.FILESYSTEM or not is_mine(mount):
         return 0
-    return _find(mount, _without_author(space).filter(path=path)[:5], seconds)
+    return _find(mount, _without_author(space).filter(path=path)[:5], SECONDS_PER_LOOK)
 
 
 def _without_author(space: Space) -> QuerySet[Revision]:

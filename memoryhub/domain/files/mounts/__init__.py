@@ -45,7 +45,6 @@ from memoryhub.domain.files.mounts.resolve import (
     mount_at_prefix,
     mounts_of_space,
     place_in_mount,
-    policy_for,
     require_shown,
     resolve_path,
     resolve_paths,

@@ -174,12 +174,6 @@ def why_left_out(space: Space, path: str) -> LeftOut | None:
     return resolve_path(space, path).why_closed()
 
 
-def policy_for(space: Space, path: str, agent: Agent | None = None) -> tuple[str, PolicyRule | None]:
-    """The policy for a write by this agent at this path, and the rule that sets it, if one does."""
-    place = resolve_path(space, path, agent=agent)
-    return place.policy, place.rule
-
-
 def _policy_and_rule(space: Space, mount: Mount, path: str, agent: Agent | None) -> tuple[str, PolicyRule | None]:
     for rule in PolicyRule.objects.within(space).filter(is_on=True):
         if rule_applies(rule, path, agent):
