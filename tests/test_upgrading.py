@@ -25,9 +25,10 @@ from memoryhub.server import postgres
 from tests.running import command, several
 
 FIXTURES = Path(__file__).parent / "fixtures"
-POSTINGS = importlib.import_module("memoryhub.migrations.0008_postings_in_order")
+POSTINGS = importlib.import_module("memoryhub.migrations.0004_postings_in_order")
 INITIAL = importlib.import_module("memoryhub.migrations.0001_initial").Migration
 TRUST = importlib.import_module("memoryhub.migrations.0002_trust").Migration
+SECOND = importlib.import_module("memoryhub.migrations.0003_second_release").Migration
 OURS = "relnamespace = ANY (ARRAY['public', 'quarantine', 'activity']::regnamespace[]) AND relkind = 'r'"
 
 # Everything but the order of columns, which tables that grew have by their age.
@@ -163,35 +164,43 @@ def name(replaced: tuple[str, str]) -> str:
 def test_a_database_between_two_versions_becomes_like_a_new_one(fresh, tmp_path):
     """It took the steps one by one that are one migration now."""
     with new_database() as address, psycopg.connect(address, autocommit=True) as connection:
-        to = ("memoryhub", "0003_recall")  # later migrations begin where it ends
+        to = ("memoryhub", "0002_trust")  # later migrations begin where it ends
         done = command("migrate", *to, DATABASE_URL=address, MEMORYHUB_DATA_DIR=str(tmp_path))
         assert done.returncode == 0, done.stderr
-        connection.execute(BACK_TO_STEPS)
-        connection.execute(
-            "DELETE FROM django_migrations WHERE app = 'memoryhub' AND name IN ('0002_trust', '0003_recall')"
-        )
-        for _, step in TRUST.replaces:
-            connection.execute(
-                "INSERT INTO django_migrations (app, name, applied) VALUES ('memoryhub', %s, now())", [step]
-            )
+        connection.execute("DELETE FROM django_migrations WHERE app = 'memoryhub' AND name = '0002_trust'")
+        record_applied(connection, TRUST.replaces)
         migrate(address, tmp_path)
         assert catalog(connection) == fresh
         applied = {row["name"] for row in rows(connection)["django_migrations"].values()}
-    assert applied >= {"0002_trust", "0003_recall"}
+    assert applied >= {"0002_trust", "0003_second_release"}
 
 
-# What `0003_recall` adds, taken away again.
-BACK_TO_STEPS = """
-ALTER TABLE memoryhub_agent DROP COLUMN retrieval;
-ALTER TABLE memoryhub_mount DROP COLUMN ends_with_run;
-ALTER TABLE memoryhub_space DROP COLUMN has_views;
-ALTER TABLE memoryhub_longtermentry DROP COLUMN pin;
-ALTER TABLE memoryhub_proposal DROP COLUMN changes_requested;
-"""
+@pytest.mark.parametrize("took", [5, 6])
+def test_a_database_that_took_some_steps_of_a_migration_takes_the_others(took, fresh, tmp_path):
+    """Of `0003_second_release`, which a database of a release or a new one takes whole."""
+    dumped = (FIXTURES / "hub_before_0_2_0.sql").read_text()
+    with new_database() as address, psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(dumped)
+        scripts, had = _older.steps(), {row["name"] for row in rows(connection)["django_migrations"].values()}
+        steps = [step for step in SECOND.replaces[:took] if name(step) not in had]
+        for step in steps:
+            connection.execute(scripts[name(step)])
+        record_applied(connection, steps)
+        migrate(address, tmp_path)
+        assert catalog(connection) == fresh
+        applied = [row["name"] for row in rows(connection)["django_migrations"].values()]
+    assert {"0003_second_release", *map(name, SECOND.replaces)} <= set(applied)
+
+
+def record_applied(connection: psycopg.Connection, replaced: list[tuple[str, str]]) -> None:
+    insert = "INSERT INTO django_migrations (app, name, applied) VALUES ('memoryhub', %s, now())"
+    with connection.cursor() as cursor:
+        cursor.executemany(insert, [[name(one)] for one in replaced])
 
 
 def test_every_migration_that_was_replaced_has_its_step():
-    assert [_older.SCHEMAS, _older.TABLES, *_older.steps()] == [name(one) for one in INITIAL.replaces]
+    steps = [_older.SCHEMAS, _older.TABLES, *_older.steps()]
+    assert steps == [name(one) for one in INITIAL.replaces + SECOND.replaces if name(one) != _older.RECALL]
     assert set(_older.IN_PYTHON) <= set(_older.steps())
 
 
@@ -218,7 +227,7 @@ def test_a_database_that_was_interrupted_before_it_had_a_table_begins_anew(db):
 
 def test_a_step_that_fails_leaves_the_database_where_it_was(db, monkeypatch):
     """And the next start takes it again."""
-    last = _older.steps().popitem()[0]
+    last = name(INITIAL.replaces[-1])
     MigrationRecorder.Migration.objects.filter(app="memoryhub", name=last).delete()
     monkeypatch.setattr(_older, "steps", lambda: {last: "CREATE TABLE half_way (id int); SELECT 1 / 0"})
     with pytest.raises(Exception, match="division by zero"):

@@ -1,8 +1,9 @@
-"""Databases of hubs before `0001_initial`, which makes the tables of this version at once and replaces 21 migrations.
+"""Databases that took one by one the steps that are one migration now: the 21 before `0001_initial`, which makes the tables of the
+first release at once, and those after `0003_recall`, which `0003_second_release` takes together.
 
-Django takes it as applied where all 21 are recorded, without running anything. Where a database stopped at an earlier one,
-the missing steps are taken here first, as plain SQL: `_older.sql` has a section for each, and each is one transaction with
-its record, so that an upgrade that was interrupted goes on where it stopped.
+Django takes a migration as applied where all that it replaces are recorded, without running anything. Where a database stopped
+between, the missing steps are taken here first, as plain SQL: `_older.sql` has a section for each, and each is one transaction
+with its record, so that an upgrade that was interrupted goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -16,22 +17,22 @@ from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 
 APP = "memoryhub"
-SCHEMAS, TABLES = "0001_schemas", "0002_nouns"
+SCHEMAS, TABLES, RECALL = "0001_schemas", "0002_nouns", "0003_recall"
+AFTER_RECALL = ("0004_language", "0005_fought_files", "0006_nodes", "0007_put_back_elsewhere", "0009_checked_digest")
 BATCH = 2000
 CHUNKS = "SELECT id, space_id, agent_id, text FROM memoryhub_chunk WHERE id > %s ORDER BY id LIMIT %s"
 COPY = "COPY memoryhub_telltale (space_id, chunk_id, agent_id, code, size, mask) FROM STDIN"
 
 
 def finish() -> None:
-    """Takes the steps that this database lacks; none on a new one, nor on one that `0001_initial` knows already."""
+    """Takes the steps that this database lacks; none on a new one, nor on one that knows the migrations of today."""
     recorder = MigrationRecorder(connection)
     applied = {name for app, name in recorder.applied_migrations() if app == APP}
-    if TABLES not in applied:
-        if SCHEMAS in applied:  # interrupted before it had a table: as good as new
-            recorder.record_unapplied(APP, SCHEMAS)
-        return
+    if SCHEMAS in applied and TABLES not in applied:  # interrupted before it had a table: as good as new
+        recorder.record_unapplied(APP, SCHEMAS)
     for name, script in steps().items():
-        if name not in applied:
+        began = RECALL if name in AFTER_RECALL else TABLES
+        if began in applied and name not in applied:
             _take(name, script, recorder)
 
 

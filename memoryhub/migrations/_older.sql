@@ -1,4 +1,4 @@
--- What the migrations between 0002 and 0021 did, one section each; read by `_older.py`. Two of them go on in Python there.
+-- What each migration did that is part of another one now, one section each; read by `_older.py`. Two of them go on in Python there.
 
 -- 0003_append_only
 CREATE FUNCTION memoryhub_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -208,3 +208,32 @@ CREATE INDEX entry_agent ON memoryhub_longtermentry (agent_id) WHERE agent_id IS
 ALTER TABLE memoryhub_posting DROP CONSTRAINT IF EXISTS memoryhub_posting_pkey;
 ALTER TABLE memoryhub_telltale DROP CONSTRAINT IF EXISTS memoryhub_telltale_pkey;
 DROP INDEX IF EXISTS quarantine.record_agent;
+
+-- 0004_language
+ALTER TABLE memoryhub_person ADD COLUMN language varchar(12) NOT NULL DEFAULT '';
+
+-- 0005_fought_files
+ALTER TABLE memoryhub_file ADD COLUMN put_back_at timestamp with time zone, ADD COLUMN applies_since timestamp with time zone;
+
+-- 0006_nodes
+CREATE TABLE memoryhub_node (
+    id varchar(64) NOT NULL PRIMARY KEY,
+    name varchar(100) NOT NULL,
+    version varchar(40) NOT NULL,
+    run varchar(40) NOT NULL,
+    key_digest varchar(64) NOT NULL,
+    started_at timestamp with time zone NOT NULL DEFAULT statement_timestamp(),
+    seen_at timestamp with time zone NOT NULL DEFAULT statement_timestamp(),
+    stopped_at timestamp with time zone,
+    is_told_to_stop boolean NOT NULL DEFAULT false,
+    clock_ahead double precision NOT NULL DEFAULT 0.0
+);
+CREATE INDEX memoryhub_node_id_5371154d_like ON memoryhub_node (id varchar_pattern_ops);
+CREATE TABLE memoryhub_sharedkey (id bigint NOT NULL PRIMARY KEY, digest varchar(64) NOT NULL, sealed text NOT NULL);
+ALTER TABLE memoryhub_mount ADD COLUMN node varchar(64) NOT NULL DEFAULT '', ADD COLUMN next_node varchar(64) NOT NULL DEFAULT '';
+
+-- 0007_put_back_elsewhere
+ALTER TABLE memoryhub_mount ADD COLUMN put_back_elsewhere boolean NOT NULL DEFAULT false;
+
+-- 0009_checked_digest
+ALTER TABLE memoryhub_proposal ADD COLUMN checked_digest varchar(64) NOT NULL DEFAULT '';

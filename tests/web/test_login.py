@@ -16,7 +16,7 @@ from tests.running import CSRF_FIELD
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "correct horse battery"
-digests = importlib.import_module("memoryhub.migrations.0003_recall")
+digests = importlib.import_module("memoryhub.migrations.0003_second_release")
 
 
 @pytest.fixture

@@ -35,7 +35,8 @@ def backward(apps, editor):
 
 class Migration(migrations.Migration):
     atomic = False  # as CONCURRENTLY needs
-    dependencies = [("memoryhub", "0007_put_back_elsewhere")]
+    replaces = [("memoryhub", "0008_postings_in_order")]
+    dependencies = [("memoryhub", "0003_second_release")]
 
     operations = [
         migrations.SeparateDatabaseAndState(
