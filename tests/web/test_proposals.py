@@ -272,6 +272,7 @@ def test_undo_and_comment(house, forge, as_role):
     client = as_role("reviewer")
     proposals.approve(house.space, house.reviewer, 1, seen=proposals.result(asked).seen)
     assert client.post(at(house, "undo", 1)).status_code == 303
+    assert "Rebased" not in one_line(client.get(at(house, "detail", 1))), "the text is what was asked on"
     assert files.read(house.space, PATH).content.decode() == TEXT
     proposals.reject(house.space, house.reviewer, 1, note="vague")
     client.post(at(house, "reopen", 1))

@@ -50,6 +50,11 @@ class Result:
         """The file changed since the agent asked: what one sees is not what was asked for then."""
         return self.proposal.base_revision != self.revision and self.kind.has_file
 
+    @property
+    def is_rebased(self) -> bool:
+        """The text changed as well: after an undo the newest revision may say what the one asked on said."""
+        return self.moved_on and bool(self.revision) and self.before_sha256 != self.proposal.base_sha256
+
     @cached_property
     def sha256(self) -> str | None:
         return None if self.problem else sha_of(self.after)
