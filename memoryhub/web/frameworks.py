@@ -13,8 +13,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from memoryhub import dialects
-from memoryhub.domain import exchange, files
+from memoryhub.domain import exchange, files, prompts
 from memoryhub.models import Agent, Mount, Space
+from memoryhub.stores import paths
 
 Words = str | Promise
 NOTE, STORE = (
@@ -148,12 +149,15 @@ def installs(request: HttpRequest) -> list[Block]:
 
 
 def writable_prefixes(space: Space) -> list[str]:
-    """The prefixes of mounts whose files last, for the examples; none that code, JSON and addresses cannot hold as it is."""
+    """The prefixes of mounts whose files last, for the examples, that of the first source in prompts first; none that code, JSON
+    and addresses cannot hold as it is."""
     found = [
         one.prefix
         for one in files.mounts_of_space(space)
         if one.store in (Mount.Store.DATABASE, Mount.Store.FILESYSTEM) and one.policy != "read_only"
     ]
+    in_prompts = next((one.path for one in prompts.sources_of(space)), "/memories/")
+    found.sort(key=lambda prefix: not paths.under(prefix, in_prompts))
     return [prefix for prefix in found if re.fullmatch(r"/[\w./~-]*", prefix)][:MOUNTS_TRIED]
 
 

@@ -80,6 +80,7 @@ def test_a_rotated_token_stands_there_too(as_role, forge):
         (("/memories/",), "/memories/"),
         (("/记忆/",), "/记忆/"),
         (('/a"b/', "/notes/"), "/notes/"),
+        (("/held/", "/memories/"), "/memories/"),
         (("~/.x/",), ""),
     ],
 )
@@ -91,6 +92,8 @@ def test_the_examples_write_where_a_mount_is(as_role, forge, mounts, prefix):
     assert f'hub.write("{prefix}bakery.md"' in lines["other-python"] or not prefix
     routed = f'{{"{prefix or "/memories/"}": MemoryHubBackend(hub'
     assert routed in lines["deepagents-deepagents"]
+    assert f"/api/v1/files{prefix}bakery.md" in lines["other-curl"] or not prefix
+    assert (f"--prefix {prefix} " in lines["other-sync"]) == (prefix not in ("", "/memories/"))
     assert ("mount=" in lines["deepagents-deepagents"]) == (prefix not in ("", "/memories/"))
     for key in ("other-python", "deepagents-deepagents"):
         compile(lines[key], key, "exec")
