@@ -90,6 +90,11 @@ def test_folders_are_listed_and_searched(space, forge):
     assert glob("pattern=**/*.md") == ["/memories/a.md", "/memories/sub/b.md"]
     assert glob("pattern=**/*.md&oldest=9") == ["/memories/sub/b.md", "/memories/a.md"]
     assert glob("pattern=**/*.md&oldest=1&offset=1") == ["/memories/a.md"]
+    assert glob("pattern=**/*.md&oldest=9&prefix=/memories/") == ["/memories/sub/b.md", "/memories/a.md"]
+    assert glob("pattern=a.*&oldest=1&prefix=/memories") == ["/memories/a.md"], (
+        "the last of three that are read one by one"
+    )
+    assert glob("pattern=a.*&oldest=1&offset=1&prefix=/memories/") == []
     assert glob("pattern=.hidden/*.{md,txt}&prefix=/memories/") == ["/memories/.hidden/c.md"]
 
 

@@ -71,16 +71,24 @@ def page_of_entries(
 ) -> tuple[list[Entry], int]:
     """Some of what `list_entries` answers, and how many there are in all. Of a folder that lies in the hub alone, nothing else
     is read."""
-    mounts = mounts_of_space(space)
-    mount = find_mount(mounts, prefix)
-    has_inner = any(other.prefix != prefix and other.prefix.startswith(prefix) for other in mounts)
-    if mount is None or has_inner or mount.store == Mount.Store.VIEWS or (is_mine(mount) and intake_of(mount)):
+    mount = mount_in_hub(space, prefix)
+    if mount is None:
         found = list_entries(space, prefix, with_odd=with_odd)
         return found[start : start + count], len(found)
     values = {"cut": len(prefix) + 1, **_below(space, mount, prefix, ""), "start": start, "count": count}
     rows = statements.rows(_PAGE.format(space=int(space.pk)), values, binary=True)
     total = rows[0][5] if rows else 0
     return [_entry_in_hub(prefix, *row[:5]) for row in rows], total
+
+
+def mount_in_hub(space: Space, prefix: str) -> Mount | None:
+    """The mount of a folder that lies in the hub alone: on no disk of this node, with no other mount below it; else None."""
+    mounts = mounts_of_space(space)
+    mount = find_mount(mounts, prefix)
+    has_inner = any(other.prefix != prefix and other.prefix.startswith(prefix) for other in mounts)
+    if mount is None or has_inner or mount.store == Mount.Store.VIEWS or (is_mine(mount) and intake_of(mount)):
+        return None
+    return mount
 
 
 # Below a prefix that ends with a slash lies what comes before the same prefix with the next sign, which is a zero: a range
@@ -255,6 +263,25 @@ def _files(below: dict[str, Any], *, unwritten: bool) -> Iterator[tuple[str, int
         if not rows:
             return
         yield from rows
+
+
+_OLDEST = """
+SELECT path, size, modified_at, created_at, id FROM memoryhub_file
+WHERE space_id = %(space)s AND thread_id = %(thread)s AND NOT is_deleted AND revision > 0
+  AND path ~>=~ %(prefix)s AND path ~<~ %(end)s AND (created_at, id) > (%(at)s::timestamptz, %(id)s)
+ORDER BY created_at, id LIMIT %(limit)s
+"""
+
+
+def oldest_in_hub(space: Space, mount: Mount, prefix: str, thread_id: str, at_first: int) -> Iterator[Entry]:
+    """The files below a folder of `mount_in_hub` in the order in which they were made; `at_first` of them are read in one go."""
+    values = {**_below(space, mount, prefix, thread_id), "at": "-infinity", "id": 0, "limit": at_first}
+    while rows := statements.rows(_OLDEST, values, binary=True):
+        for path, size, modified_at, *_made in rows:
+            yield Entry(path, False, size, modified_at)
+        if len(rows) < values["limit"]:
+            return
+        values |= {"at": rows[-1][3].isoformat(), "id": rows[-1][4], "limit": 4 * values["limit"]}
 
 
 _MADE = """

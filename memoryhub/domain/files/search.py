@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from memoryhub.domain.files.find import Entry, made_at, walk
+from memoryhub.domain.files.find import Entry, made_at, mount_in_hub, oldest_in_hub, walk
 from memoryhub.domain.files.read import ANYBODY, Published, Reader, published_now, read_many
 from memoryhub.errors import Invalid
 from memoryhub.models import Space
@@ -36,8 +36,15 @@ def glob_oldest(
 
     What the hub has not taken in from a disk yet comes last.
     """
+    _check_pattern(pattern)
+    prefix = paths.clean(prefix or "/", directory=True)
+    if mount := mount_in_hub(space, prefix):
+        wanted, at_once = Glob(pattern), start + count + 1
+        files = oldest_in_hub(space, mount, prefix, thread_id, at_once)
+        chosen = list(islice((one for one in files if wanted.matches(one.path[len(prefix) :])), start, at_once))
+        return chosen[:count], len(chosen) > count
     found = {entry.path: entry for entry in _fitting(space, pattern, prefix, thread_id, reader)}
-    made = made_at(space, paths.clean(prefix or "/", directory=True), thread_id)
+    made = made_at(space, prefix, thread_id)
     ordered = sorted(found, key=lambda path: (path not in made, made.get(path), path))
     return [found[path] for path in ordered[start : start + count]], len(ordered) > start + count
 
