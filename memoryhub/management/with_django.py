@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import os
 import sys
+from collections.abc import Iterator
 
 import django
 from django.core.exceptions import ImproperlyConfigured
@@ -15,7 +17,6 @@ from memoryhub import languages
 from memoryhub.errors import HubError
 from memoryhub.management import terminal
 from memoryhub.management.database import database
-from memoryhub.server.loading import without_collections
 
 LASTING = ("up", "work")  # what loading leaves as garbage would take 4 MB of memory for as long as they run
 WITHOUT_DATABASE = ("makemigrations", "collectstatic", "findstatic", "diffsettings", "help")
@@ -45,3 +46,15 @@ def run_django_command(name: str, arguments: list[str]) -> int:
     with contextlib.nullcontext() if name in WITHOUT_DATABASE else database():
         execute_from_command_line(["memoryhub", name, *arguments])
     return 0
+
+
+@contextlib.contextmanager
+def without_collections() -> Iterator[None]:
+    """Switches the garbage collector off during imports, where it would take a sixth of a start. What was made meanwhile is never
+    collected, so this is for processes that end soon."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()

@@ -15,8 +15,7 @@ from memoryhub.models import Mount
 from memoryhub.stores.survey import Survey
 from memoryhub.web import files_access
 from memoryhub.web.access import post_only, space_page
-from memoryhub.web.notices import done
-from memoryhub.web.saved import changed_fields, changes_in_words
+from memoryhub.web.notices import changed_fields, changes_in_words, done
 from memoryhub.web.surveys import survey_of
 
 

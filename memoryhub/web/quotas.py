@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from memoryhub.domain import quotas, spaces
 from memoryhub.forms import LimitsForm
 from memoryhub.web.access import post_only, space_page
-from memoryhub.web.saved import save_changes
+from memoryhub.web.notices import save_changes
 
 
 @space_page("read", methods=("GET", "HEAD"))

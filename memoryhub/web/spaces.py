@@ -14,8 +14,7 @@ from memoryhub.errors import HubError
 from memoryhub.forms import RenameForm, SettingsForm, SpaceForm
 from memoryhub.web import laptop
 from memoryhub.web.access import post_only, signed_in, space_page
-from memoryhub.web.notices import done
-from memoryhub.web.saved import save_changes
+from memoryhub.web.notices import done, save_changes
 
 
 @signed_in

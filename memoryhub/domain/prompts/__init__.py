@@ -18,7 +18,6 @@ from memoryhub.domain.prompts.agents_behind import (
     agent_row,
     agent_rows,
     agents_called_last,
-    last_calls,
     rows_with_tokens,
     standings,
     threads_behind,
@@ -39,7 +38,7 @@ from memoryhub.domain.prompts.explain.compare import (
     PromptChange,
     compare_moments,
 )
-from memoryhub.domain.prompts.explain.live_threads import count_live_threads
+from memoryhub.domain.prompts.explain.live_threads import count_live_threads, last_calls
 from memoryhub.domain.prompts.explain.moments import Moment, moments_of
 from memoryhub.domain.prompts.explain.new_agent import prompt_of_new_agent
 from memoryhub.domain.prompts.explain.origins import LineOrigin, line_origin

@@ -23,7 +23,7 @@ from memoryhub.domain.prompts.agents import agents_after, called_last
 from memoryhub.domain.prompts.assemble import assemble_request
 from memoryhub.domain.prompts.explain.live_threads import THREAD_LIFETIME, grouped_threads, live_threads
 from memoryhub.domain.prompts.explain.sizes import Segment, segments_of
-from memoryhub.domain.prompts.requests import LastCall, StoredRequest, compare_query, dialect_of, stored_texts
+from memoryhub.domain.prompts.requests import StoredRequest, compare_query, dialect_of, stored_texts
 from memoryhub.models import Agent, Delivery, PromptText, Space, Token
 from memoryhub.stores.disk_files import DiskFile
 
@@ -186,20 +186,6 @@ class ThreadStanding:
             if path in has and str(has[path]).isdecimal() and int(has[path]) < number
         ]
         return max(found, key=lambda one: one[2] - one[1], default=None)
-
-
-def last_calls(space: Space, agents: Iterable[Agent]) -> dict[int, LastCall]:
-    """What each agent asked for last of the present, by its key; agents that never asked are left out."""
-    newest: dict[int, StoredRequest] = {}
-    for delivery in live_threads(space, agents):
-        stored = StoredRequest(delivery)
-        if not stored.looks_back:
-            newest.setdefault(delivery.agent_id, stored)
-    texts = stored_texts(space.pk, newest.values())
-    return {
-        pk: LastCall(stored.request(texts.get(stored.delivery.sha256, b"")), stored.delivery)
-        for pk, stored in newest.items()
-    }
 
 
 def standings(space: Space, agents: Iterable[Agent]) -> list[ThreadStanding]:

@@ -12,9 +12,9 @@ from memoryhub.dialects import Entry
 from memoryhub.domain import retrieval, working
 from memoryhub.domain.prompts import inputs
 from memoryhub.domain.prompts.agents import listed_agents
-from memoryhub.domain.prompts.agents_behind import last_calls
 from memoryhub.domain.prompts.assemble import build_prompt
 from memoryhub.domain.prompts.explain.compare import PromptChange
+from memoryhub.domain.prompts.explain.live_threads import last_calls
 from memoryhub.domain.prompts.requests import LastCall, PromptRequest, as_looked_at, dialect_for
 from memoryhub.models import Agent, Space
 

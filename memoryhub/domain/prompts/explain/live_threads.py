@@ -1,4 +1,4 @@
-"""The threads of agents that are still running, as deliveries tell."""
+"""The threads of agents that are still running, as deliveries tell, and what each agent asked for last."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from django.utils import timezone
 
 from memoryhub.db import statements
+from memoryhub.domain.prompts.requests import LastCall, StoredRequest, stored_texts
 from memoryhub.models import Agent, Delivery, Space
 
 # A thread that has not asked for its prompt for this long counts as ended.
@@ -79,3 +80,17 @@ def grouped_threads(
 
 def count_live_threads(space: Space, agents: Iterable[Agent]) -> int:
     return sum(count for _, count, _ in grouped_threads(space, agents))
+
+
+def last_calls(space: Space, agents: Iterable[Agent]) -> dict[int, LastCall]:
+    """What each agent asked for last of the present, by its key; agents that never asked are left out."""
+    newest: dict[int, StoredRequest] = {}
+    for delivery in live_threads(space, agents):
+        stored = StoredRequest(delivery)
+        if not stored.looks_back:
+            newest.setdefault(delivery.agent_id, stored)
+    texts = stored_texts(space.pk, newest.values())
+    return {
+        pk: LastCall(stored.request(texts.get(stored.delivery.sha256, b"")), stored.delivery)
+        for pk, stored in newest.items()
+    }
