@@ -2,7 +2,7 @@
 
 from .activity import ActivityLine
 from .agents import Agent, Scope, Token
-from .base import DISK, HUB, Actor, ByActor, Scoped
+from .base import DISK, HUB, Actor, ByActor, Scoped, move_row
 from .erasures import Erasure
 from .files import AllowedValue, Editing, File, Mount, OnDisk, Policy, PolicyRule, Revision, Source, SourceChange
 from .jobs import Job, Made

@@ -19,6 +19,20 @@ class Scoped(models.QuerySet):
         return self.filter(space_id=getattr(space, "pk", space))
 
 
+def move_row(rows: list[Any], one: Any, to: int) -> bool:
+    """Moves a row to another place in the order of `rows`, counted from 1, and stores the `position` of each; False where it stands
+    there already."""
+    place = max(0, min(len(rows) - 1, to - 1))
+    if rows.index(one) == place:
+        return False
+    rows.remove(one)
+    rows.insert(place, one)
+    for position, row in enumerate(rows, 1):
+        row.position = position
+    type(one).objects.bulk_update(rows, ["position"])
+    return True
+
+
 class NamesSpace(models.Model):
     """Rows of a large table that are saved: the statement names their space, and leaves it as it is."""
 

@@ -15,7 +15,7 @@ from memoryhub.domain.accounts import require
 from memoryhub.domain.files import Published
 from memoryhub.domain.prompts import agents
 from memoryhub.errors import HubError, Invalid, NotFound
-from memoryhub.models import Actor, Agent, Mount, Source, SourceChange, Space
+from memoryhub.models import Actor, Agent, Mount, Source, SourceChange, Space, move_row
 from memoryhub.stores import paths
 
 MAX_SOURCES = 200
@@ -156,16 +156,10 @@ def reorder_source(space: Space, actor: Actor, pk: int, to: int) -> Source:
     require(actor, "manage")
     source = get_source(space, pk)
     listed = _locked(space, source.agent)
-    before = [one.pk for one in listed]
     source = next(one for one in listed if one.pk == pk)
-    listed.remove(source)
-    listed.insert(max(0, min(len(listed), to - 1)), source)
-    if [one.pk for one in listed] == before:
+    if not move_row(listed, source, to):
         return source
-    for position, one_source in enumerate(listed, 1):
-        one_source.position = position
-    Source.objects.bulk_update(listed, ["position"])
-    adds = f"to place {listed.index(source) + 1}"
+    adds = f"to place {source.position}"
     _changed(space, actor, source.agent, "sources.reorder", "moved the source", source.path, adds)
     return source
 

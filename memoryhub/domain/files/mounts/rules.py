@@ -14,7 +14,7 @@ from memoryhub.domain.accounts import require
 from memoryhub.domain.files.requests import request_of, texts_of
 from memoryhub.domain.files.revisions import base_content
 from memoryhub.errors import Invalid, NotFound
-from memoryhub.models import Actor, Agent, File, Mount, Policy, PolicyRule, Proposal, Revision, Space
+from memoryhub.models import Actor, Agent, File, Mount, Policy, PolicyRule, Proposal, Revision, Space, move_row
 from memoryhub.stores import paths
 from memoryhub.text import diff
 from memoryhub.text.lines import text_of
@@ -94,15 +94,9 @@ def reorder_rule(space: Space, actor: Actor, pk: int, to: int) -> PolicyRule:
     """Moves a rule to another place in the order, counted from 1: an earlier one decides first."""
     require(actor, "manage")
     rules, rule = _locked_rules(space, pk)
-    before = [one.pk for one in rules]
-    rules.remove(rule)
-    rules.insert(max(0, min(len(rules), to - 1)), rule)
-    if [one.pk for one in rules] == before:
+    if not move_row(rules, rule, to):
         return rule
-    for position, one in enumerate(rules, 1):
-        one.position = position
-    PolicyRule.objects.bulk_update(rules, ["position"])
-    place = f"to place {rules.index(rule) + 1}"
+    place = f"to place {rule.position}"
     activity.record(space, actor, "policies.reorder", "moved the rule for", rule.pattern, url="rules/", adds=place)
     return rule
 
