@@ -207,7 +207,7 @@ def furnish_others(sizes: list[int], others: int) -> tuple[list[Place], str]:
     further = [spaces.create(owner, f"other-{number}") for number in range(others - len(sizes) - 1)]
     if further:
         growth_filled.fill(further, OF_OTHERS)
-    growth_filled.settle(space)
+    growth_filled.settle()
     link = sign_in_link()
     connections.close_all()
     return [*made, crowd], link

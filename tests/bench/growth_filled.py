@@ -132,17 +132,16 @@ DELIVERIES = (
 )
 
 
-def settle(space: Any) -> None:
-    """The vector index, and statistics and visibility as a hub has them that has run for a while."""
+def settle() -> None:
+    """The vector indexes, and statistics and visibility as a hub has them that has run for a while."""
     from django.db import connection
 
-    from memoryhub.domain import retrieval
     from memoryhub.domain.retrieval import vector_index
 
     began = time.perf_counter()
     with connection.cursor() as cursor:
         cursor.execute(f"SET maintenance_work_mem = '{MAINTENANCE}'")
-        vector_index.make_vector_index(retrieval.serving_embedder(space))
+        vector_index.let_in_all()
         for table in TABLES:
             cursor.execute(f"VACUUM ANALYZE {table}")
     print(f"  index and vacuum in {time.perf_counter() - began:.0f} s", flush=True)

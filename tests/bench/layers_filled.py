@@ -44,12 +44,12 @@ def longterm_spaces(rows: int) -> dict[str, Any]:
         start = time.perf_counter()
         fill_space(space, size, at)
         print(f"  {name:>6}: {size:,} in {time.perf_counter() - start:.0f} s", flush=True)
-    settle(made["1 %"])
+    settle(list(made.values()))
     return made
 
 
-def settle(space: Any) -> None:
-    """The index of vectors, and tables as PostgreSQL leaves them after a while."""
+def settle(spaces: list[Any]) -> None:
+    """The indexes of vectors, and tables as PostgreSQL leaves them after a while."""
     from django.db import connection
 
     from memoryhub.domain import retrieval
@@ -58,7 +58,8 @@ def settle(space: Any) -> None:
     with connection.cursor() as cursor:
         start = time.perf_counter()
         cursor.execute("SET maintenance_work_mem = '512MB'")
-        vector_index.make_vector_index(retrieval.serving_embedder(space))
+        for space in spaces:
+            vector_index.make_vector_index(space, retrieval.serving_embedder(space))
         for table in ("embedding", "chunk", "posting", "telltale", "lexemecount", "longtermentry", "entryrevision"):
             cursor.execute(f"VACUUM ANALYZE memoryhub_{table}")
         print(f"  index and vacuum in {time.perf_counter() - start:.0f} s", flush=True)

@@ -130,7 +130,7 @@ def remember(space: Any, rng: random.Random, wanted: int) -> None:
             changes = chunks.insert_changes(entry, chunks.cut_chunks(space, text, seconds=60))
             statements.together(*changes, answer="SELECT count(*) FROM chunk")
     Embedding.objects.update(in_index=True)  # the hub needs no index at this size; the query beside it has one
-    vector_index.make_vector_index(embedder)
+    vector_index.make_vector_index(space, embedder)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
 

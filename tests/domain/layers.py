@@ -47,7 +47,7 @@ def viewer(space):
 
 
 def fill_with_noise(space, count, seed=1):
-    """Chunks with random vectors, as an entry of that size would have them."""
+    """Chunks with random vectors, as an entry of that size would have them; they spread in few directions, as those of texts do."""
     rng = np.random.default_rng(seed)
     entry = longterm.store(space, HUB, "A base entry.")
     chunks = Chunk.objects.bulk_create(
@@ -56,7 +56,7 @@ def fill_with_noise(space, count, seed=1):
             for n in range(count)
         ]
     )
-    vectors = rng.normal(size=(count, 256)).astype(np.float32)
+    vectors = (rng.normal(size=(count, 16)) @ rng.normal(size=(16, 256))).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     embedded_by = retrieval.serving_embedder(space).embedded_by
     Embedding.objects.bulk_create(

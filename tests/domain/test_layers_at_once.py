@@ -197,55 +197,55 @@ def embedder(space):
     vector_index._let_some_in(space, one)
     yield one
     with connection.cursor() as cursor:
-        cursor.execute(f'DROP INDEX IF EXISTS "{vector_index.index_names(one.embedded_by)[0]}"')
+        cursor.execute(f'DROP INDEX IF EXISTS "{vector_index.index_names(space.pk, one.embedded_by)[0]}"')
     vector_index.forget_vector_index()
 
 
-def test_of_two_lanes_one_makes_the_index_of_vectors(embedder):
-    raised, said = made_at_once(*[lambda: vector_index.make_vector_index(embedder)] * 2)
-    named = vector_index.index_names(embedder.embedded_by)[0]
+def test_of_two_lanes_one_makes_the_index_of_vectors(space, embedder):
+    raised, said = made_at_once(*[lambda: vector_index.make_vector_index(space, embedder)] * 2)
+    named = vector_index.index_names(space.pk, embedder.embedded_by)[0]
     assert raised == []
     assert [one for one in said if one.startswith("CREATE")] == [f'CREATE INDEX CONCURRENTLY "{named}"']
-    assert vector_index.has_vector_index(embedder)
+    assert vector_index.has_vector_index(space.pk, embedder)
 
 
-def test_of_two_lanes_one_makes_the_index_anew_that_a_process_left_half_made(embedder):
-    named = vector_index.index_names(embedder.embedded_by)[0]
+def test_of_two_lanes_one_makes_the_index_anew_that_a_process_left_half_made(space, embedder):
+    named = vector_index.index_names(space.pk, embedder.embedded_by)[0]
     with held_up("ROW EXCLUSIVE"), connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = 200")
         with pytest.raises(OperationalError):
             cursor.execute(f'CREATE INDEX CONCURRENTLY "{named}" ON memoryhub_embedding (space_id)')
     connection.close()
-    assert statements.rows(vector_index.STATE, [[named]]) == [(named, False, False)]
-    raised, said = made_at_once(*[lambda: vector_index.make_vector_index(embedder)] * 2)
-    assert raised == [] and vector_index.has_vector_index(embedder)
+    assert vector_index._standing()[named] == vector_index.MISSING
+    raised, said = made_at_once(*[lambda: vector_index.make_vector_index(space, embedder)] * 2)
+    assert raised == [] and vector_index.has_vector_index(space.pk, embedder)
     assert sum(one.startswith("CREATE") for one in said) == 1
 
 
-def test_indexes_of_two_embedders_are_not_made_at_one_moment(embedder):
+def test_indexes_of_two_embedders_are_not_made_at_one_moment(space, embedder):
     """They would wait for each other: PostgreSQL ends one of them as a deadlock."""
     other = retrieval.load_embedder("hashing")
     raised, said = made_at_once(
-        lambda: vector_index.make_vector_index(embedder), lambda: vector_index.make_vector_index(other)
+        lambda: vector_index.make_vector_index(space, embedder), lambda: vector_index.make_vector_index(space, other)
     )
     assert raised == [] and sum(one.startswith("CREATE") for one in said) == 1
-    vector_index.make_vector_index(embedder)
-    vector_index.make_vector_index(other)
-    assert vector_index.has_vector_index(embedder) and vector_index.has_vector_index(other)
-    retrieval.drop_vector_index(other.embedded_by)
+    vector_index.make_vector_index(space, embedder)
+    vector_index.make_vector_index(space, other)
+    assert vector_index.has_vector_index(space.pk, embedder) and vector_index.has_vector_index(space.pk, other)
+    retrieval.drop_vector_index(space, other.embedded_by)
 
 
-def test_an_index_in_the_making_is_not_dropped_by_another_lane(embedder):
+def test_an_index_in_the_making_is_not_dropped_by_another_lane(space, embedder):
     kept = list(Embedding.objects.all())
     Embedding.objects.all().delete()
     acts = (
-        lambda: vector_index.make_vector_index(embedder),
-        lambda: time.sleep(0.15) or retrieval.drop_vector_index(embedder.embedded_by),
+        lambda: vector_index.make_vector_index(space, embedder),
+        lambda: time.sleep(0.15) or retrieval.drop_vector_index(space, embedder.embedded_by),
     )
     raised, said = made_at_once(*acts, mode="ROW EXCLUSIVE")
     Embedding.objects.bulk_create(kept)
     assert raised == [] and len([one for one in said if one.startswith("CREATE")]) == 1
-    assert vector_index.has_vector_index(embedder)
+    assert vector_index.has_vector_index(space.pk, embedder)
 
 
 # ---- erasing, beside decisions

@@ -307,7 +307,7 @@ def drop_all_vectors(
     while some := _drop_batch(space, embedded_by):
         gone += some
         progress(min(gone, total), total)
-    retrieval.drop_vector_index(embedded_by)
+    retrieval.drop_vector_index(space, embedded_by)
     return gone
 
 

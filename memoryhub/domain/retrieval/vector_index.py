@@ -1,4 +1,7 @@
-"""The vector index of large spaces: each embedder's own, over those vectors alone that have been let in.
+"""The vector indexes of large spaces: one for each space and embedder, over those vectors alone that have been let in.
+
+What other spaces hold is neither walked through nor weighed. Whatever stores a vector looks at every index, for 1 µs each: where
+`MOST_OWN` spaces have one, the others share one of their embedder.
 
 To enter it costs more than all the rest of keeping a text, and spaces that are not large are searched without it. So nothing
 enters as it is stored: the background process lets in what large spaces have. A search looks through the index and, one by
@@ -11,12 +14,12 @@ index otherwise, nor know how small the space is. What is looked at one by one i
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import connection
 
@@ -60,18 +63,20 @@ UPDATE memoryhub_embedding SET in_index = true WHERE space_id = %s AND id IN (
     LIMIT {BATCH} FOR UPDATE SKIP LOCKED
 )
 """  # noqa: S608 (a number of ours is put in)
-# Of each that stands by one of these names, whether it can be used; if not, whether somebody is making it at this moment.
-STATE = """
+# Of each vector index, whether it can be used; if not, whether somebody is making it at this moment.
+STANDING = """
 SELECT c.relname, i.indisvalid, EXISTS (SELECT FROM pg_stat_progress_create_index p WHERE p.index_relid = i.indexrelid)
-FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE c.relname = ANY(%s)
+FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = 'memoryhub_embedding'::regclass
 """
 # How many neighbours are weighed for each vector that enters. With pgvector's 64 a search has to look at twice as many
 # (`hnsw.ef_search` 60 in place of 30) to find as much, and the index takes two thirds of the time to make.
 EF_CONSTRUCTION = 128
+MOST_OWN = 100  # spaces with an index of their own
+OWN = "embedding_of_"
 WORK = "memoryhub.vector_index"  # of two on this table, whatever the embedder, PostgreSQL would end one as a deadlock
 CHECKED_EACH = 30  # seconds
 has_index: Cache[bool] = Cache(
-    "vector indexes", key="index name", max_items=100, invalidated_by="half a minute; `forget_vector_index` in this process",
+    "vector indexes", key="index names", max_items=1000, invalidated_by="half a minute; `forget_vector_index` in this process",
     saves="a look into PostgreSQL's catalogue for each query",
 )  # fmt: skip
 
@@ -80,7 +85,7 @@ def cosines(
     space: int, mark: int, chunks: int, query: Query, readers: Readers, limit: int, others: list[int]
 ) -> dict[int, float]:
     """The cosines of so many of the nearest chunks and of these others, under the mark of the space; else `Changed`."""
-    by_index = query.embedder is not None and is_index_used(chunks, query.dimensions, query.embedder)
+    by_index = query.embedder is not None and is_index_used(space, chunks, query.dimensions, query.embedder)
     rows = _read_cosines(space, query, readers, limit, others, by_index=by_index)
     if by_index and sum(bool(is_nearest) for _, is_nearest, *_ in rows) < limit:
         # The index gives up where next to none of those that it comes upon are meant.
@@ -100,7 +105,7 @@ def _read_cosines(
 
 def nearest_by_index(space: Space, embedder: Embedder, limit: int) -> str:
     """A query for the ids and cosines of the chunks nearest to `%(vector)s`; empty where the index is not used."""
-    if not is_index_used(chunk_count(space), embedder.dimensions, embedder):
+    if not is_index_used(space.pk, chunk_count(space), embedder.dimensions, embedder):
         return ""
     names = {"space": int(space.pk), "by": embedder.embedded_by, "d": int(embedder.dimensions)}
     return BY_INDEX.format(readable="true", limit=int(limit), **names)
@@ -117,17 +122,18 @@ def is_large(chunks: int, dimensions: int) -> bool:
     return chunks > MAX_EXACT and not fits_in_memory(chunks, dimensions)
 
 
-def is_index_used(chunks: int, dimensions: int, embedder: Embedder) -> bool:
-    """Whether such a space is searched by the embedder's index: it is worth it, and there."""
-    return is_large(chunks, dimensions) and has_vector_index(embedder)
+def is_index_used(space: int, chunks: int, dimensions: int, embedder: Embedder) -> bool:
+    """Whether such a space is searched by an index: it is worth it, and there."""
+    return is_large(chunks, dimensions) and has_vector_index(space, embedder)
 
 
-def has_vector_index(embedder: Embedder) -> bool:
-    """Whether the embedder's index is there; each process asks again after half a minute."""
-    names, half_minute = index_names(embedder.embedded_by), int(time.monotonic() // CHECKED_EACH)
+def has_vector_index(space: int, embedder: Embedder) -> bool:
+    """Whether the space's vectors have an index; each process asks again after half a minute."""
+    names, half_minute = index_names(space, embedder.embedded_by), int(time.monotonic() // CHECKED_EACH)
     found = has_index.get(names, half_minute)
     if found is None:
-        found = any(is_valid for _, is_valid, _ in _states(names))
+        standing = _standing()
+        found = any(standing.get(name, MISSING).is_valid for name in names)
         has_index.put(names, found, half_minute)
     return found
 
@@ -136,38 +142,52 @@ def forget_vector_index() -> None:
     has_index.clear()
 
 
-@lru_cache(maxsize=32)
-def index_names(embedded_by: str) -> tuple[str, str]:
-    """The name of an embedder's own index, and that of one that an older version made; PostgreSQL cuts names at 63 bytes."""
-    older = f"embedding_near_{sha256(embedded_by.encode()).hexdigest()[:16]}"
-    return f"{older}_{EF_CONSTRUCTION}", older
+class State(NamedTuple):
+    """Whether an index can be used, and whether somebody is making it."""
+
+    is_valid: bool
+    is_made: bool
 
 
-def _states(names: Iterable[str]) -> list[tuple[str, bool, bool]]:
-    return [(name, is_valid, is_made) for name, is_valid, is_made in statements.rows(STATE, [list(names)])]
+MISSING = State(is_valid=False, is_made=False)
+
+
+@lru_cache(maxsize=1024)
+def index_names(space: int, embedded_by: str) -> tuple[str, ...]:
+    """The names of the indexes that a space's vectors may be in: its own, the shared one, and the shared one of older versions;
+    PostgreSQL cuts names at 63 bytes."""
+    by = sha256(embedded_by.encode()).hexdigest()[:16]
+    older = f"embedding_near_{by}"
+    return f"{OWN}{int(space)}_{by}_{EF_CONSTRUCTION}", f"{older}_{EF_CONSTRUCTION}", older
+
+
+def _standing() -> dict[str, State]:
+    return {name: State(*state) for name, *state in statements.rows(STANDING)}
 
 
 @jobs.periodic("vector_index.let_in", every=timedelta(minutes=1))
 def let_in_all() -> int:
     """Lets in what large spaces have stored since the last time."""
     counted = ChunkCount.objects.filter(chunks__gt=MAX_EXACT).values("space_id")
+    large = Space.objects.filter(pk__in=counted)
     asked = []
-    for space in Space.objects.filter(pk__in=counted):
+    for space in large:
         with suppress(EmbedderUnavailable):
             asked.append((space, serving_embedder(space)))
-    return add_to_vector_index(*asked)
+    entered = add_to_vector_index(*asked)
+    drop_needless_indexes(asked if len(asked) == len(large) else ())
+    return entered
 
 
 def add_to_vector_index(*asked: tuple[Space, Embedder]) -> int:
-    """Lets the vectors of spaces that are large into their embedder's index; where there is none it is made of them at once,
-    which takes a tenth of the time that they would need to enter one by one."""
+    """Lets the vectors of spaces that are large into an index; where there is none it is made of them at once, which takes a tenth
+    of the time that they would need to enter one by one."""
     large = [(space, one) for space, one in asked if is_large(chunk_count(space), one.dimensions)]
     entered = 0
     for space, embedder in large:
         while batch := _let_some_in(space, embedder):
             entered += batch
-    for embedder in {one.embedded_by: one for _, one in large}.values():
-        make_vector_index(embedder)
+        make_vector_index(space, embedder)
     return entered
 
 
@@ -181,40 +201,71 @@ def chunk_count(space: Space) -> int:
     return ChunkCount.objects.within(space).values_list("chunks", flat=True).first() or 0
 
 
-def make_vector_index(embedder: Embedder) -> None:
-    """Makes the embedder's index unless it stands; nobody waits for it, and without it everything is looked at one by one.
+def make_vector_index(space: Space, embedder: Embedder) -> None:
+    """Makes the index of a space unless it stands; nobody waits for it, and without it everything is looked at one by one.
 
-    One that an older version made serves until this one stands.
+    One that is shared, as older versions made it, serves until this one stands.
     """
-    (named, older), by, dimensions = index_names(embedder.embedded_by), embedder.embedded_by, int(embedder.dimensions)
-    if not _is_wanted(named, older):
+    if not _index_to_make(space, embedder):
         return
-    how = "" if connection.in_atomic_block else "CONCURRENTLY "
     with locks.try_exclusive(WORK) as is_first, connection.cursor() as cursor:
-        if not is_first or not _is_wanted(named, older):  # somebody is at it, or just was; the next run looks again
+        named = is_first and _index_to_make(space, embedder)
+        if not named:  # somebody is at it, or just was; the next run looks again
             return
-        if not any(is_valid for _, is_valid, _ in _states([named])):
-            cursor.execute(f'DROP INDEX {how}IF EXISTS "{named}"')  # of a process that ended while it made it
-            cursor.execute(
-                f'CREATE INDEX {how}"{named}" ON memoryhub_embedding USING hnsw ((vector::halfvec({dimensions})) halfvec_cosine_ops) '
-                f"WITH (ef_construction = {EF_CONSTRUCTION}) WHERE embedded_by = '{by}' AND in_index"
-            )
-        cursor.execute(f'DROP INDEX {how}IF EXISTS "{older}"')
+        by, dimensions = embedder.embedded_by, int(embedder.dimensions)
+        only = f"space_id = {int(space.pk)} AND " if named.startswith(OWN) else ""
+        _drop(cursor, [named])  # of a process that ended while it made it
+        cursor.execute(
+            f'CREATE INDEX {_how()}"{named}" ON memoryhub_embedding USING hnsw ((vector::halfvec({dimensions})) halfvec_cosine_ops) '
+            f"WITH (ef_construction = {EF_CONSTRUCTION}) WHERE {only}embedded_by = '{by}' AND in_index"
+        )
     forget_vector_index()
 
 
-def _is_wanted(named: str, older: str) -> bool:
-    """Whether there is something to do: not while somebody makes the index, nor where it stands alone."""
-    found = {name: is_valid or is_made for name, is_valid, is_made in _states([named, older])}
-    return not found.get(named) or older in found
+def _index_to_make(space: Space, embedder: Embedder) -> str:
+    """The name of the index that the space lacks: none while somebody makes it."""
+    own, shared, _ = index_names(space.pk, embedder.embedded_by)
+    standing = _standing()
+    has_room = sum(name.startswith(OWN) and state.is_valid for name, state in standing.items()) < MOST_OWN
+    wanted = own if has_room else shared
+    return "" if any(any(standing.get(name, MISSING)) for name in {own, wanted}) else wanted
 
 
-def drop_vector_index(embedded_by: str) -> None:
-    """Drops the index of an embedder of which no space has vectors any more; where one makes some again, it is made again."""
-    how = "" if connection.in_atomic_block else "CONCURRENTLY "
+def _how() -> str:
+    return "" if connection.in_atomic_block else "CONCURRENTLY "
+
+
+def _drop(cursor: Any, names: Iterable[str]) -> None:
+    for named in names:
+        cursor.execute(f'DROP INDEX {_how()}IF EXISTS "{named}"')
+
+
+def drop_vector_index(space: Space, embedded_by: str) -> None:
+    """Drops the index of an embedder of which the space has no vectors any more, and what others share where none has; where one
+    makes some again, it is made again."""
+    own, *shared = index_names(space.pk, embedded_by)
+    left = Embedding.objects.filter(embedded_by=embedded_by)
     with locks.try_exclusive(WORK) as is_first, connection.cursor() as cursor:
-        if not is_first or Embedding.objects.filter(embedded_by=embedded_by).exists():  # an empty one costs nothing
+        if not is_first or left.filter(space_id=space.pk).exists():  # an empty one costs nothing
             return
-        for named in index_names(embedded_by):
-            cursor.execute(f'DROP INDEX {how}IF EXISTS "{named}"')
+        _drop(cursor, [own] if left.exists() else [own, *shared])
     forget_vector_index()
+
+
+def drop_needless_indexes(large: Sequence[tuple[Space, Embedder]]) -> None:
+    """Drops the indexes of spaces that are gone, and shared ones as soon as each of these large spaces has its own; one that an older
+    version made also where each has another."""
+    standing = {name: state.is_valid for name, state in _standing().items()}
+    spaces = {name: int(name.split("_")[2]) for name in standing if name.startswith(OWN)}
+    there = set(Space.objects.filter(pk__in=set(spaces.values())).values_list("pk", flat=True))
+    needless = {name for name, space in spaces.items() if space not in there}
+    names = [
+        index_names(space.pk, one.embedded_by) for space, one in large if is_large(chunk_count(space), one.dimensions)
+    ]
+    for kept, gone in (1, 2), (2, 1):  # of the names of a space, the first ones have to stand for the last ones to go
+        if all(any(standing.get(name) for name in some[:kept]) for some in names):
+            needless |= {name for some in names for name in some[-gone:] if name in standing}
+    if needless:
+        with locks.try_exclusive(WORK) as is_first, connection.cursor() as cursor:
+            _drop(cursor, needless if is_first else ())
+        forget_vector_index()

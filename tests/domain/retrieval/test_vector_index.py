@@ -17,9 +17,17 @@ FACT = "The refund of a card takes ten days."
 
 @pytest.fixture(autouse=True)
 def _large_from_500_on(monkeypatch):
+    large_from_500_on(monkeypatch)
+
+
+def large_from_500_on(monkeypatch):
     monkeypatch.setattr(vector_index, "MAX_EXACT", 500)
     monkeypatch.setattr(index, "MAX_KEPT_BYTES", 500 * 1024)
     clear_caches()
+
+
+def indexes():
+    return {name for name in vector_index._standing() if name.startswith(("embedding_of", "embedding_near"))}
 
 
 def nearest(space, monkeypatch, vector, **more):
@@ -39,7 +47,7 @@ def test_a_large_space_is_searched_by_the_index_and_loses_next_to_nothing(space,
     chunks, noise = fill_with_noise(space, 1500)
     longterm.run_reembedding(space, "wordllama")
     embedder = retrieval.serving_embedder(space)
-    assert vector_index.has_vector_index(embedder)
+    assert vector_index.has_vector_index(space.pk, embedder)
     rng = np.random.default_rng(3)
     hits = 0
     for at in rng.integers(0, 1500, 20):
@@ -59,7 +67,7 @@ def test_a_large_space_is_searched_by_the_index_and_loses_next_to_nothing(space,
 def test_what_is_promoted_into_a_large_space_is_found_at_once_and_enters_later(space, monkeypatch):
     fill_with_noise(space, 600)
     vector_index.let_in_all()
-    assert inside(space) == 601 and vector_index.has_vector_index(retrieval.serving_embedder(space))
+    assert inside(space) == 601 and vector_index.has_vector_index(space.pk, retrieval.serving_embedder(space))
     entry = longterm.store(space, HUB, FACT)
 
     (chunk,) = chunks.chunks_of(entry)
@@ -94,19 +102,39 @@ def test_the_few_that_one_agent_has_among_many_are_all_found(space, forge, monke
     assert nearest(space, monkeypatch, query, agent=forge, scope="agent") == farthest[::-1]
 
 
-def test_the_index_of_an_older_version_serves_until_this_one_stands(space, monkeypatch):
+def test_the_index_of_an_older_version_serves_until_every_large_space_has_its_own(space, monkeypatch):
     _, noise = fill_with_noise(space, 600)
     vector_index.let_in_all()
     embedder = retrieval.serving_embedder(space)
-    named, older = vector_index.index_names(embedder.embedded_by)
+    own, _, older = vector_index.index_names(space.pk, embedder.embedded_by)
     with connection.cursor() as cursor:
-        cursor.execute(f'ALTER INDEX "{named}" RENAME TO "{older}"')
+        cursor.execute(f'ALTER INDEX "{own}" RENAME TO "{older}"')
     vector_index.forget_vector_index()
-    assert vector_index.has_vector_index(embedder)
+    assert vector_index.has_vector_index(space.pk, embedder)
     before = nearest(space, monkeypatch, noise[0])
-    vector_index.make_vector_index(embedder)
-    assert statements.rows(vector_index.STATE, [[named, older]]) == [(named, True, False)]
-    assert vector_index.has_vector_index(embedder) and nearest(space, monkeypatch, noise[0]) == before
+    monkeypatch.setattr(vector_index, "make_vector_index", lambda space, embedder: None)  # another process is at it
+    vector_index.let_in_all()
+    assert indexes() == {older}
+    monkeypatch.undo()
+    large_from_500_on(monkeypatch)
+    vector_index.let_in_all()
+    assert indexes() == {own} and nearest(space, monkeypatch, noise[0]) == before
+
+
+def test_each_large_space_has_an_index_of_its_own_until_there_are_too_many(space, monkeypatch):
+    other, small = spaces.create(HUB, "other"), spaces.create(HUB, "small")
+    _, noise = fill_with_noise(space, 600)
+    fill_with_noise(other, 600, seed=2)
+    fill_with_noise(small, 30)
+    monkeypatch.setattr(vector_index, "MOST_OWN", 1)
+    vector_index.let_in_all()
+    by = retrieval.serving_embedder(space).embedded_by
+    (own, shared, _), theirs = (vector_index.index_names(one.pk, by) for one in (space, other))
+    assert indexes() in ({own, shared}, {theirs[0], shared})
+    Embedding.objects.within(other).delete()
+    other.delete()
+    vector_index.let_in_all()
+    assert theirs[0] not in indexes() and len(nearest(space, monkeypatch, noise[0])) == 5
 
 
 def test_no_other_space_is_found_by_the_same_index(space, monkeypatch):
@@ -123,7 +151,7 @@ def test_what_a_process_can_keep_stays_outside(space, monkeypatch):
     monkeypatch.setattr(index, "MAX_KEPT_BYTES", 12 << 20)
     fill_with_noise(space, 600)
     assert vector_index.let_in_all() == 0
-    assert inside(space) == 0 and not vector_index.has_vector_index(retrieval.serving_embedder(space))
+    assert inside(space) == 0 and not vector_index.has_vector_index(space.pk, retrieval.serving_embedder(space))
 
 
 def test_another_vector_in_the_place_of_one_that_entered_stands_outside(space):
@@ -148,7 +176,7 @@ def test_a_new_embedder_has_its_index_before_it_serves(space):
     fill_with_noise(space, 600)
     longterm.run_reembedding(space, "hashing")
     space.refresh_from_db()
-    assert vector_index.has_vector_index(retrieval.serving_embedder(space)) and inside(space) == 601
+    assert vector_index.has_vector_index(space.pk, retrieval.serving_embedder(space)) and inside(space) == 601
 
 
 def test_letting_in_is_work_that_comes_again(space):
