@@ -34,11 +34,6 @@ GROUPS = {
 }
 
 
-def group_styles(group: str) -> list[str]:
-    """The static files of a group of parts: one where files are collected, else each as it lies in the tree."""
-    return [f"css/{group}.css"] if settings.COLLECTED else [f"css/parts/{name}.css" for name in GROUPS[group]]
-
-
 class SizedCompressor(Compressor):
     """Compresses small files with brotli's best quality, and large ones (the API page's library) with a quick one."""
 

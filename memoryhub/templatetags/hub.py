@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from django import template
+from django.conf import settings
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateformat import format as date_format
@@ -40,9 +41,15 @@ IMPORT_STATES = {
 }  # fmt: skip
 ACTOR_GLYPHS = {"person": "person", "agent": "agent", "disk": "disk", "hub": "overview", "import": "down"}
 
-
-register.simple_tag(static_files.group_styles)
 register.filter("translated", languages.translated)
+
+
+@register.simple_tag
+def group_styles(group: str) -> list[str]:
+    """The static files of a group of parts: one where files are collected, else each as it lies in the tree."""
+    return (
+        [f"css/{group}.css"] if settings.COLLECTED else [f"css/parts/{name}.css" for name in static_files.GROUPS[group]]
+    )
 
 
 @register.simple_tag
