@@ -29,7 +29,13 @@ STANDALONE = (
 
 def main() -> None:
     with contextlib.suppress(KeyboardInterrupt):
-        sys.exit(run(sys.argv[1:]))
+        try:
+            status = run(sys.argv[1:])
+            sys.stdout.flush()
+        except BrokenPipeError:  # `| head` read enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still to be flushed at the end goes there
+            status = 141
+        sys.exit(status)
     sys.exit(130)
 
 

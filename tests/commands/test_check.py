@@ -136,6 +136,15 @@ def test_the_command_refuses_in_one_sentence(tmp_path):
     assert "There is no coding agent" in command(tmp_path, "--agent", "nope").stderr
 
 
+def test_a_reader_of_the_output_may_leave_early():
+    left = (
+        "import subprocess, sys; program = subprocess.Popen([sys.executable, '-m', 'memoryhub', 'help'], stdout=-1); "
+    )
+    left += "program.stdout.close(); sys.exit(program.wait())"
+    ended = subprocess.run([sys.executable, "-c", left], capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (141, "")
+
+
 def test_each_planted_fault_and_nothing_else_in_two_hundred_projects(tmp_path):
     wrong, kinds = [], []
     for seed in range(200):

@@ -66,8 +66,10 @@ class Command(HubCommand):
 def text_of(path: str) -> str:
     try:
         return Path(path).read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise Invalid(f"{path} cannot be read: {error}.", code="no_config") from None
+    except OSError as error:
+        raise Invalid(f"{path} cannot be read: {error.strerror or error}.", code="no_config") from None
+    except UnicodeDecodeError:
+        raise Invalid(f"{path} cannot be read: it is not UTF-8.", code="no_config") from None
 
 
 def ask_for_agent(space: Space) -> Agent | None:
