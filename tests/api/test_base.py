@@ -8,6 +8,7 @@ from django.db import IntegrityError
 from django.test import Client
 from django.utils import timezone
 
+from memoryhub.api.v1 import api
 from memoryhub.domain import accounts, files, prompts, spaces
 from memoryhub.errors import Conflict
 from memoryhub.models import HUB, Actor, Agent, Membership, Token
@@ -226,3 +227,11 @@ def test_an_agent_that_is_deleted_during_its_call_is_no_fault_of_the_hub():
         files.submit(space, Actor.of_agent(agent), files.ChangeRequest("write", "/memories/a.md", content=b"a"))
     refusal = refusal_of(caught.value)
     assert refusal and (refusal.status, refusal.code) == (503, "deleted_meanwhile")
+
+
+def test_what_several_calls_answer_is_one_model():
+    """A hub loads all of them at its start."""
+    paths = [path for _, router in api._routers for path in router.path_operations.values()]
+    answers = [one.response_models for path in paths for one in path.operations]
+    refusals = {id(models[status]) for models in answers for status in (401, 422) if status in models}
+    assert len(answers) > 20 and len(refusals) == 1
