@@ -26,6 +26,7 @@ NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 WARNINGS = "memoryhub-warnings"
 CACHED_HEADERS = ("etag", "content-type", WARNINGS)
 TEMPORARY = (502, 503, 504)  # statuses that may pass
+FIRST_PAUSE = 0.4  # seconds at most between the first two tries of a call; each next pause is twice as long
 
 
 class TooSlow(httpx.ReadTimeout):
@@ -173,7 +174,7 @@ class Exchange:
 
     def _pause(self, wanted: float | None) -> float | None:
         self.tries += 1
-        pause = wanted if wanted is not None else random.uniform(0.5, 1.0) * 0.2 * 2**self.tries  # noqa: S311
+        pause = wanted if wanted is not None else random.uniform(0.5, 1.0) * FIRST_PAUSE * 2 ** (self.tries - 1)  # noqa: S311
         left = self.settings.patience - (time.monotonic() - self.started)
         return pause if self.tries <= self.retries and pause < left else None
 

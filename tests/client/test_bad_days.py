@@ -18,6 +18,7 @@ from memoryhub.client import (
     NotFound,
     RateLimited,
     Unauthenticated,
+    wire,
 )
 
 FILE = {"path": "/memories/AGENTS.md", "content": "Be brief.\n", "encoding": "utf-8", "sha256": "ab", "revision": 3}
@@ -208,10 +209,13 @@ def test_too_many_requests_for_longer_than_the_client_waits(server, hub):
     assert len(server.asked) == 1
 
 
-def test_a_hub_that_was_away_a_moment_ago_is_asked_once(server, hub):
+def test_a_hub_that_was_away_a_moment_ago_is_asked_once(server, hub, monkeypatch):
+    paused: list[float] = []
+    monkeypatch.setattr(hub, "_sleep", paused.append)
     server.json(refusal("unavailable"), 503)
     with pytest.raises(HubUnavailable):
         hub.working()
+    assert all(0.5 <= seconds / (wire.FIRST_PAUSE * 2**count) <= 1 for count, seconds in enumerate(paused))
     tries = len(server.asked)
     with pytest.raises(HubUnavailable):
         hub.working()
