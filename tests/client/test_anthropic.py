@@ -3,12 +3,11 @@
 import asyncio
 
 import pytest
-from anthropic.lib.tools import ToolError
-from anthropic.tools.memory import BetaLocalFilesystemMemoryTool
 
 from memoryhub.client import AsyncMemoryHub
-from memoryhub.client.anthropic import AsyncMemoryHubTool, MemoryHubTool
+from tests.later import Later
 
+tools, sdk = Later("memoryhub.client.anthropic"), Later("anthropic.tools.memory")
 NOTES = "/memories/notes.md"
 
 STORY = [
@@ -53,18 +52,18 @@ STORY = [
 def said(tool, command):
     try:
         return "text", tool.call(command)
-    except ToolError as error:
+    except tools.ToolError as error:
         return "error", str(error)
 
 
 def test_every_answer_is_the_sdks_own(either, tmp_path):
-    stock, ours = BetaLocalFilesystemMemoryTool(str(tmp_path)), MemoryHubTool(either.hub)
+    stock, ours = sdk.BetaLocalFilesystemMemoryTool(str(tmp_path)), tools.MemoryHubTool(either.hub)
     for command in STORY:
         assert said(ours, command) == said(stock, command), command
 
 
 def test_a_folder_is_listed_two_levels_deep(trusted):
-    tool = MemoryHubTool(trusted.hub)
+    tool = tools.MemoryHubTool(trusted.hub)
     for name, text in (("b.md", "x" * 1536), ("a/one.md", "12 letters.."), ("a/b/c/deep.md", "deep"), (".hidden", "h")):
         trusted.put(f"/memories/{name}", text)
     head, *lines = tool.call({"command": "view", "path": "/memories"}).split("\n")
@@ -81,7 +80,7 @@ def test_a_folder_is_listed_two_levels_deep(trusted):
 
 
 def test_the_same_names_in_the_same_order_as_the_sdk(either, tmp_path):
-    stock, ours = BetaLocalFilesystemMemoryTool(str(tmp_path)), MemoryHubTool(either.hub)
+    stock, ours = sdk.BetaLocalFilesystemMemoryTool(str(tmp_path)), tools.MemoryHubTool(either.hub)
     for tool in (stock, ours):
         for name in ("z.md", "m/x.md", "m/deep/y.md", "a.md", "m/deep/er/no.md"):
             tool.call({"command": "create", "path": f"/memories/{name}", "file_text": "x"})
@@ -94,14 +93,14 @@ def test_the_same_names_in_the_same_order_as_the_sdk(either, tmp_path):
 
 @pytest.mark.parametrize("path", ["/memoriesX", "/memoriesX/a.md", "/memories/../secret", "memories/a.md", "/"])
 def test_memories_is_a_whole_segment(trusted, path):
-    kind, text = said(MemoryHubTool(trusted.hub), {"command": "view", "path": path})
+    kind, text = said(tools.MemoryHubTool(trusted.hub), {"command": "view", "path": path})
     assert kind == "error"
     assert "/memories" in text
 
 
 def test_under_review_every_write_waits_and_says_so(review):
     review.put(NOTES, "one\ntwo\n")
-    tool = MemoryHubTool(review.hub)
+    tool = tools.MemoryHubTool(review.hub)
     answers = [
         tool.call({"command": "create", "path": "/memories/new.md", "file_text": "x"}),
         tool.call({"command": "str_replace", "path": NOTES, "old_str": "one", "new_str": "1"}),
@@ -118,7 +117,7 @@ def test_under_review_every_write_waits_and_says_so(review):
 
 def test_what_builds_on_another_says_so_and_which_thread_asks(review):
     review.put(NOTES, "one\ntwo\n")
-    tool = MemoryHubTool(review.hub, thread_id="t-8")
+    tool = tools.MemoryHubTool(review.hub, thread_id="t-8")
     tool.call({"command": "str_replace", "path": NOTES, "old_str": "one", "new_str": "first"})
     said = tool.call({"command": "str_replace", "path": NOTES, "old_str": "first", "new_str": "1st"})
     assert "builds on your proposal 1 " in said
@@ -127,7 +126,7 @@ def test_what_builds_on_another_says_so_and_which_thread_asks(review):
 
 def test_an_approved_edit_is_seen(review):
     review.put(NOTES, "one\ntwo\n")
-    tool = MemoryHubTool(review.hub)
+    tool = tools.MemoryHubTool(review.hub)
     tool.call({"command": "str_replace", "path": NOTES, "old_str": "one", "new_str": "1"})
     review.approve(1)
     assert tool.call({"command": "view", "path": NOTES}).endswith("     1\t1\n     2\ttwo\n     3\t")
@@ -137,7 +136,7 @@ def test_the_hub_away_is_an_error_that_the_model_reads(review):
     from tests.client.conftest import away
 
     with away(review.hub):
-        kind, text = said(MemoryHubTool(review.hub), {"command": "view", "path": "/memories"})
+        kind, text = said(tools.MemoryHubTool(review.hub), {"command": "view", "path": "/memories"})
     assert kind == "error"
     assert "cannot be reached" in text
 
@@ -145,7 +144,7 @@ def test_the_hub_away_is_an_error_that_the_model_reads(review):
 def test_the_async_tool(trusted):
     async def story():
         async with AsyncMemoryHub(trusted.url, trusted.token, cache_dir=trusted.cache_dir) as hub:
-            tool = AsyncMemoryHubTool(hub)
+            tool = tools.AsyncMemoryHubTool(hub)
             made = await tool.call({"command": "create", "path": NOTES, "file_text": "x"})
             return made, await tool.call({"command": "view", "path": NOTES})
 
@@ -155,4 +154,4 @@ def test_the_async_tool(trusted):
 
 
 def test_the_tool_is_named_as_the_model_knows_it(trusted):
-    assert MemoryHubTool(trusted.hub).to_dict() == {"type": "memory_20250818", "name": "memory"}
+    assert tools.MemoryHubTool(trusted.hub).to_dict() == {"type": "memory_20250818", "name": "memory"}

@@ -10,10 +10,11 @@ import sys
 import time
 
 import pytest
-from mcp import Client, MCPError, StdioServerParameters
 
 from tests.api.test_no_secret_is_kept import fresh, holding
+from tests.later import Later
 
+mcp = Later("mcp")
 AGENTS = "/memories/AGENTS.md"
 PROGRAM = [sys.executable, "-m", "memoryhub", "mcp"]
 
@@ -24,7 +25,7 @@ def settings(real):
 
 
 def over_stdio(real):
-    return Client(StdioServerParameters(command=PROGRAM[0], args=PROGRAM[1:], env=settings(real)))
+    return mcp.Client(mcp.StdioServerParameters(command=PROGRAM[0], args=PROGRAM[1:], env=settings(real)))
 
 
 def run(story):
@@ -50,7 +51,7 @@ def over_http(real):
 
 
 def wait_for(port, process):
-    for _ in range(200):
+    for _ in range(600):
         assert process.poll() is None, process.stderr.read().decode()
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 0.2):
             return
@@ -75,7 +76,7 @@ async def whole_story(client, real):
     seen["resources"] = [str(one.uri) for one in (await client.list_resources()).resources]
     seen["resource"] = (await client.read_resource(f"memory://files{AGENTS}")).contents[0].text
     seen["prompt"] = (await client.get_prompt("memory")).messages[0].content.text
-    with contextlib.suppress(MCPError):
+    with contextlib.suppress(mcp.MCPError):
         await client.read_resource("memory://files/memories/none.md")
         seen["no resource"] = "was found"
     return seen
@@ -177,7 +178,7 @@ def test_over_streamable_http(review):
     review.put(AGENTS, "Be brief.\n")
 
     async def story(url):
-        async with Client(url) as client:
+        async with mcp.Client(url) as client:
             return await whole_story(client, review)
 
     with over_http(review) as url:
@@ -225,7 +226,7 @@ def test_a_key_through_any_door_is_kept_nowhere(review):
                 await client.call_tool(*call(keys[door]))
             told = {"claudecode/toolUseId": keys["call"]}
             await client.call_tool("memory_write", {"path": "/memories/d.md", "content": "fine"}, meta=told)
-            with contextlib.suppress(MCPError):
+            with contextlib.suppress(mcp.MCPError):
                 await client.read_resource(f"memory://files/memories/{keys['resource']}.md")
             await client.get_prompt("memory", {"query": keys["query"], "task": f"use {keys['task']}"})
 
@@ -238,7 +239,7 @@ def test_two_clients_at_once(review):
     review.put(AGENTS, "Be brief.\n")
 
     async def one(url):
-        async with Client(url) as client:
+        async with mcp.Client(url) as client:
             return text(await client.call_tool("memory_read", {"path": AGENTS}))
 
     async def both(url):
@@ -251,8 +252,8 @@ def test_two_clients_at_once(review):
 def test_a_hub_that_is_away_is_said_to_the_model(review):
     async def story():
         environment = {**settings(review), "MEMORYHUB_URL": "http://127.0.0.1:9"}
-        server = StdioServerParameters(command=PROGRAM[0], args=PROGRAM[1:], env=environment)
-        async with Client(server) as client:
+        server = mcp.StdioServerParameters(command=PROGRAM[0], args=PROGRAM[1:], env=environment)
+        async with mcp.Client(server) as client:
             return await client.call_tool("memory_list", {})
 
     result = run(story())

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
-import anthropic
 import httpx
 import pytest
 from deepagents import create_deep_agent
@@ -19,7 +18,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from memoryhub.client import MemoryHub, example
 from memoryhub.client.deepagents import MemoryHubBackend, MemoryHubMiddleware
+from tests.later import Later
 from tests.running import command, copied, running_in, several
+
+anthropic = Later("anthropic")
 
 MESSAGE = {
     "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn", "stop_sequence": None,
