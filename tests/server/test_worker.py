@@ -335,5 +335,6 @@ def test_an_agent_does_not_hold_up_another_on_its_machine(server):
     time.sleep(0.5)  # the first one has its turn now
     answer, seconds = exchange(server, head("GET / HTTP/1.1", good[1], "Connection: close"))
     assert b"200" in answer and seconds < 4.5  # four slow ones take six seconds
+    os.kill(workers[-1], signal.SIGKILL)  # else it would do the others first
     for one in busy:
         one.close()
