@@ -109,6 +109,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--others", type=int, default=1000, help="spaces, and agents of one space")
     parser.add_argument("--seconds", type=float, default=0.4, help="of each call in each round")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--lines", type=int, default=8, help="connections at once that warm both workers")
     parser.add_argument(
         "--copy", type=Path, help="a migrated data directory, of which a copy is filled; else one is made"
     )
@@ -119,13 +120,13 @@ def main(arguments: list[str]) -> int:
         if given.copy:
             place.chmod(0o755)  # the database's user goes through
             place = copy(given.copy, place / "data")
-        rows, panels = measure(place, given.sizes, given.others, given.seconds, given.rounds)
+        rows, panels = measure(place, given.sizes, given.others, given.seconds, given.rounds, given.lines)
     given.svg.write_text(curves.draw(panels))
     return finish(rows)
 
 
 def measure(
-    place: Path, sizes: list[int], others: int, seconds: float, rounds: int
+    place: Path, sizes: list[int], others: int, seconds: float, rounds: int, lines: int
 ) -> tuple[list[Row], list[curves.Panel]]:
     settings = {"SECRET_KEY": "b" * 40, "MEMORYHUB_COLLECTED": "true", "MEMORYHUB_EMBEDDER": "wordllama"}
     with database(place, **settings):
@@ -140,7 +141,7 @@ def measure(
                 for one in places:
                     one.address = alone if one.is_alone else whole
                     one.cookie = cookies[one.address]
-                take_turns(places, seconds, rounds, lambda address: processor_time(used[address], place))
+                take_turns(places, seconds, rounds, lines, lambda address: processor_time(used[address], place))
     return rows_of(places, sizes, others), panels_of(places, sizes, others)
 
 
@@ -231,11 +232,13 @@ def furnish(slug: str, size: int) -> Place:
 # ---- what it takes
 
 
-def take_turns(places: list[Place], seconds: float, rounds: int, used: Callable[[Address], float]) -> None:
+def take_turns(
+    places: list[Place], seconds: float, rounds: int, to_warm: int, used: Callable[[Address], float]
+) -> None:
     """Every call and page in each place, once to be warm in both workers and then round after round."""
     for number in range(rounds + 1):
         for what, (ask, status) in (CALLS | PAGES).items():
-            lines = 8 if not number else 4 if what in CALLS else 1
+            lines = to_warm if not number else 4 if what in CALLS else 1
             for place in places:
                 each, told = asked(place, ask, status, lines, seconds, used)
                 assert not told.wrong, f"{what} in {place.name}: {told.first_wrong!r}"

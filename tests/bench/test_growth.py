@@ -34,6 +34,8 @@ def measured(tmp_path_factory, migrated_once):
         "1",
         "--seconds",
         "0.02",
+        "--lines",
+        "2",
         "--svg",
         str(drawing),
     ]
