@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ import psycopg
 import pytest
 
 from memoryhub.server import postgres, postgres_programs
-from tests.running import TREE, Hub, clean, copy, running_in, several
+from tests.running import TREE, Hub, clean, copied, copy, running_in, several
 
 CANARY = "kanarienvogel-7f3a9"
 LINE = f"The {CANARY} of Mrs Marlowe sings at noon."
@@ -28,18 +28,25 @@ JSON = {"Content-Type": "application/json"}
 ASKED_OF_EACH = 12  # requests on connections of their own, so that both workers answer some
 
 
-@pytest.fixture
-def folder(place: Path) -> Path:
-    made = place / "memory"
+@pytest.fixture(scope="module")
+def data_dir(started_once: Path) -> Iterator[Path]:
+    with copied(started_once) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def folder(data_dir: Path) -> Path:
+    made = data_dir.parent / "memory"
     made.mkdir()
     made.chmod(0o777)
     (made / "AGENTS.md").write_text(f"# Rules\n\n- one\n- {LINE}\n")
     return made
 
 
-@pytest.fixture
-def hub(place: Path, started_once: Path, folder: Path):
-    with running_in(copy(started_once, place / "data"), str(folder), "--workers", "2") as running:
+@pytest.fixture(scope="module")
+def hub(data_dir: Path, folder: Path) -> Iterator[Hub]:
+    """For all tests of this file but that which kills its own."""
+    with running_in(data_dir, str(folder), "--workers", "2") as running:
         yield running
 
 
