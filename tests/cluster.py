@@ -26,7 +26,7 @@ import psutil
 
 from memoryhub.server import postgres
 from tests import pgbouncer, places
-from tests.running import TREE, Hub, clean, command, copy, own_place
+from tests.running import TREE, Hub, clean, command, copy, give_static_files, own_place
 
 FAST = {"fsync": "off"}
 
@@ -54,6 +54,7 @@ class Cluster:
     # ---- nodes
 
     def start(self, name: str, *arguments: str, wait: bool = True, **environment: str) -> Hub:
+        give_static_files(self.place / name)
         self.nodes[name] = Hub(self.place / name, *arguments, **self.environment(name), **environment)
         return self.nodes[name].wait_ready() if wait else self.nodes[name]
 

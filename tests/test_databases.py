@@ -18,7 +18,7 @@ import pytest
 
 from memoryhub.server import postgres
 from tests import pgbouncer
-from tests.running import Hub, command, copy, refused, several, sign_in_by_link
+from tests.running import Hub, command, copy, give_static_files, refused, several, sign_in_by_link
 
 
 @pytest.fixture
@@ -105,6 +105,7 @@ def test_behind_pgbouncer_in_transaction_mode(migrated_server, place):
     with bouncer(program, server, place) as port:
         through = f"postgresql://memoryhub@127.0.0.1:{port}/memoryhub"
         environment = {"DATABASE_URL": through, "MEMORYHUB_PGBOUNCER": "true"}
+        give_static_files(place / "data")
         hub = Hub(place / "data", **environment).wait_ready()
         token = agent_token(**environment, MEMORYHUB_DATA_DIR=str(place / "data"))
         use_it(hub, token)

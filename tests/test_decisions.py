@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from memoryhub.server import postgres
-from tests.running import Hub, copy, several
+from tests.running import Hub, copy, give_static_files, several
 from tests.test_databases import as_superuser, url
 
 FAST = {"fsync": "off"}
@@ -25,6 +25,7 @@ def server(place, migrated_once):
 
 def test_the_database_stops_in_the_middle_of_a_decision(server, place):
     environment = {"DATABASE_URL": url(server), "MEMORYHUB_DATA_DIR": str(place / "data")}
+    give_static_files(place / "data")
     hub = Hub(place / "data", DATABASE_URL=url(server)).wait_ready()
     add = ["agent add forge --json", "user add rk --role reviewer --json", "user add ed --role editor --json"]
     made = several(*map(str.split, add), **environment)

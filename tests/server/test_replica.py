@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import signal
 import time
 from collections.abc import Iterator
@@ -24,8 +25,10 @@ def shared(migrated_once) -> Iterator[Cluster]:
     with cluster_from(migrated_once) as made:
         made.start_replica(synchronous=False)
         hub = made.start("a", "--workers", "1", MEMORYHUB_REPLICA_URL=made.replica_url)
-        made.owner = made.json("a", "user", "add", "olga", "--role", "owner")["token"]
-        made.agent = made.json("a", "agent", "add", "forge", "--dialect", "hub")["token"]
+        told = made.outputs(
+            "a", ["user", "add", "olga", "--role", "owner", "--json"], ["agent", "add", "forge", "--dialect", "hub", "--json"],
+        )  # fmt: skip
+        made.owner, made.agent = (json.loads(one)["token"] for one in told)
         made.browser = httpx.Client(base_url=hub.url, follow_redirects=True, timeout=60)
         sign_in_by_link(made.browser, hub.link)
         yield made

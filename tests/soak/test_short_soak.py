@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from itertools import islice
@@ -14,8 +15,9 @@ FAULTS = "web worker killed,background killed,process stopped,database restarted
 
 def test_nothing_is_lost_in_a_minute() -> None:
     options = {"minutes": "1", "seed": "19", "pause": "0.2", "faults": FAULTS}
+    run = {"MEMORYHUB_TEST_RUN": os.environ["MEMORYHUB_TEST_RUN"]}  # where its nodes find static files
     line = [sys.executable, "-m", "tests.soak", *(part for one in options.items() for part in (f"--{one[0]}", one[1]))]
-    done = subprocess.run(line, cwd=TREE, env=clean(), capture_output=True, text=True, timeout=500)
+    done = subprocess.run(line, cwd=TREE, env=clean(**run), capture_output=True, text=True, timeout=500)
     print(done.stdout)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
 
