@@ -14,7 +14,7 @@ VENV_PACKAGE = $(shell $(PYTHON) -c 'import sys; print("python%d.%d-venv" % sys.
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input
 # The project's own files are used in place (editable); its build tools are in the lock file like everything else.
-PYTEST = PYTHONDONTWRITEBYTECODE= PYTEST_ADDOPTS="-n $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)') \
+PYTEST = PYTHONDONTWRITEBYTECODE= PYTEST_ADDOPTS="-n $$($(BIN)/python -c 'import os; print(os.cpu_count() + 2)') \
 	--dist loadfile --no-loadscope-reorder -rfEs $$PYTEST_ADDOPTS" $(BIN)/python -m pytest
 PROJECT := $(PIP) --no-deps --no-build-isolation --editable .
 

@@ -194,16 +194,24 @@ def _statements_sent() -> Iterator[list[str]]:
         yield sent
 
 
-# What takes longest begins first, so that no worker sits alone with it at the end (processor seconds: 70 to 15). The soak waits
-# for most of its two minutes. All of tests/browser follow each other: one that comes alone starts a browser for itself.
+# What takes longest begins first, so that no worker sits alone with it at the end (seconds with four workers: 80 to 10). The
+# soak waits for most of its minute. All of tests/browser follow each other: one that comes alone starts a browser for itself.
 SLOWEST_FIRST = (
     "soak/test_short_soak.py",
-    "server/test_nodes.py", "server/test_supervise.py", "commands/test_backup.py",
-    "browser/test_axe.py", "browser/test_editor.py", "browser/test_proposals.py", "browser/test_first_run.py",
-    "browser/test_without_javascript.py", "browser/test_second_factor.py", "browser/test_house_flows.py",
-    "browser/test_files.py", "browser/test_weight.py", "browser/",
-    "client/test_whole_hub.py", "server/test_postgres.py", "web/test_walls.py", "domain/files/test_faults.py",
-    "client/test_bad_days.py", "bench/test_proposals_bench.py", "web/test_links.py", "web/test_security.py", "test_databases.py",
+    "server/test_nodes.py", "server/test_supervise.py", "commands/test_erase.py",
+    "browser/test_axe.py", "browser/test_without_javascript.py", "browser/test_contexts.py", "browser/test_editor.py",
+    "browser/test_first_run.py", "browser/test_proposals.py", "browser/test_files.py", "browser/test_layers.py",
+    "browser/test_prompts.py", "browser/test_queue.py", "browser/test_house_flows.py", "browser/test_palette.py", "browser/",
+    "client/test_connect_lines.py", "server/test_hung_database.py", "commands/test_backup.py", "test_databases.py",
+    "test_upgrading.py", "client/test_langgraph.py", "server/test_postgres.py", "client/test_sandbox_suite.py",
+    "client/test_whole_hub.py", "server/test_worker.py", "server/test_replica.py", "client/test_mcp.py", "test_install.py",
+    "domain/retrieval/test_embedder.py", "web/test_security.py", "web/test_links.py", "commands/test_disk_secrets.py",
+    "web/test_costly_texts.py", "bench/test_growth.py", "domain/test_template_download.py", "commands/test_hold.py",
+    "web/test_walls.py", "api/test_prompts_renewed.py", "commands/test_up_directory.py", "server/test_slow_clients.py",
+    "web/test_oidc.py", "test_wheels.py", "client/test_what_the_model_received.py", "domain/files/test_watch.py",
+    "api/test_prompts_shown.py", "domain/files/test_disk_held.py", "domain/quarantine/test_judge.py",
+    "client/test_deepagents.py", "domain/proposals/test_races.py", "web/test_pages_in_chinese.py", "web/test_proposals.py",
+    "server/test_fail_over.py", "conformance/test_deepagents.py", "domain/files/test_faults.py",
 )  # fmt: skip
 
 
