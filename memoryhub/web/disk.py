@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -23,17 +25,25 @@ def back_to(request: HttpRequest, where: str) -> HttpResponse:
     return HttpResponseRedirect(to, status=303)
 
 
+def act_and_go_back(
+    request: HttpRequest, where: str, says: str, act: Callable[[], object], refusals: type[HubError] = Conflict
+) -> HttpResponse:
+    """Does it and says so, or says why it was refused; then to the page that the form was on."""
+    try:
+        act()
+        done(request, says)
+    except refusals as error:
+        refused(request, error.message)
+    return back_to(request, where)
+
+
 @post_only("decide")
 def mark_seen(request: HttpRequest, path: str) -> HttpResponse:
     """Says that somebody looked at a change on disk that counts."""
     where = requested_path(request, path)
     revision = file_views.revision_number(request.POST.get("revision", ""))
-    try:
-        files.mark_seen(request.space, request.actor, where, revision)
-        done(request, _("%(path)s is marked as seen.") % {"path": where})
-    except Conflict as error:
-        refused(request, error.message)
-    return back_to(request, where)
+    says = _("%(path)s is marked as seen.") % {"path": where}
+    return act_and_go_back(request, where, says, lambda: files.mark_seen(request.space, request.actor, where, revision))
 
 
 @post_only("decide")
@@ -41,36 +51,26 @@ def take_back(request: HttpRequest, path: str) -> HttpResponse:
     """Makes the text before a change on disk the newest again, on disk as well."""
     where = requested_path(request, path)
     revision = file_views.revision_number(request.POST.get("revision", ""))
-    try:
-        files.take_back(request.space, request.actor, where, revision)
-        done(request, _("%(path)s is as it was before the change on disk.") % {"path": where})
-    except Conflict as error:
-        refused(request, error.message)
-    return back_to(request, where)
+    says = _("%(path)s is as it was before the change on disk.") % {"path": where}
+    return act_and_go_back(request, where, says, lambda: files.take_back(request.space, request.actor, where, revision))
 
 
 @post_only("decide")
 def put_back(request: HttpRequest, path: str) -> HttpResponse:
     """Writes the approved text over what is held on disk."""
     where = requested_path(request, path)
-    try:
-        files.put_back(request.space, request.actor, where)
-        done(request, _("The approved text is on disk again. The change is kept in its proposal."))
-    except HubError as error:
-        refused(request, error.message)
-    return back_to(request, where)
+    says = _("The approved text is on disk again. The change is kept in its proposal.")
+    return act_and_go_back(request, where, says, lambda: files.put_back(request.space, request.actor, where), HubError)
 
 
 @post_only("decide")
 def hold_again(request: HttpRequest, path: str) -> HttpResponse:
     """Holds changes of a file again, after the hub stopped because a program kept changing it."""
     where = requested_path(request, path)
-    try:
-        files.hold_again(request.space, request.actor, where)
-        done(request, _("Changes of %(path)s on disk wait for a person again.") % {"path": where})
-    except HubError as error:
-        refused(request, error.message)
-    return back_to(request, where)
+    says = _("Changes of %(path)s on disk wait for a person again.") % {"path": where}
+    return act_and_go_back(
+        request, where, says, lambda: files.hold_again(request.space, request.actor, where), HubError
+    )
 
 
 @post_only("edit")
@@ -127,10 +127,5 @@ def change_on_disk(request: HttpRequest, pk: int) -> HttpResponse:
 def retry(request: HttpRequest, path: str) -> HttpResponse:
     """Tries again to write a revision to the disk that did not get there."""
     where = requested_path(request, path)
-    try:
-        files.retry_disk(request.space, where)
-    except Conflict as error:
-        refused(request, error.message)
-    else:
-        done(request, _("%(path)s is on disk now.") % {"path": where})
-    return back_to(request, where)
+    says = _("%(path)s is on disk now.") % {"path": where}
+    return act_and_go_back(request, where, says, lambda: files.retry_disk(request.space, where))
