@@ -48,8 +48,9 @@ class Needles:
 
     def __init__(self, needles: Iterable[str]) -> None:
         self.needles = tuple(needles)
-        self._plain = [(place, one) for place, one in enumerate(self.needles) if " " not in one]
-        self._parted = [(place, one) for place, one in enumerate(self.needles) if " " in one]
+        numbered = list(enumerate(self.needles))
+        self._all = _by_parts(numbered)
+        self._in_ascii = _by_parts([(place, one) for place, one in numbered if one.isascii()])
 
     def there(self, words: Words) -> frozenset[str]:
         """The needles that can stand in a text of these distinct words."""
@@ -59,8 +60,11 @@ class Needles:
         """Their places."""
         if len(words) > _SHORT:
             return [place for place in self._table.places(words) if may_contain(self.needles[place], words)]
-        found = [place for place, needle in self._plain if needle in words]
-        more = [place for place, needle in self._parted if may_contain(needle, words)]
+        if not words:
+            return []
+        whole, parted = self._in_ascii if words.isascii() else self._all
+        found = [place for place, needle in whole if needle in words]
+        more = [place for place, longest, parts in parted if longest in words and all(one in words for one in parts)]
         return sorted(found + more) if more else found
 
     @cached_property
@@ -69,6 +73,16 @@ class Needles:
         from .triples import Triples
 
         return Triples(self.needles)
+
+
+_Numbered = list[tuple[int, str]]
+
+
+def _by_parts(needles: _Numbered) -> tuple[_Numbered, list[tuple[int, str, list[str]]]]:
+    """Those without a blank; and of the others what stands between blanks, the longest of it apart: most texts lack that."""
+    parted = [(place, sorted(one.split(), key=len)) for place, one in needles if " " in one]
+    whole = [(place, one) for place, one in needles if " " not in one]
+    return whole, [(place, longest, parts) for place, (*parts, longest) in parted]
 
 
 def distinct_words(text: str) -> Words:

@@ -72,6 +72,8 @@ def test_many_needles_are_looked_for_at_once() -> None:
     needles = ["sk-ant-", "identified by", " -u ", "a|", "ß無視", "notthere-", "identified nowhere"]
     text = "x sk-ant-1 was identified by ß無視する curl -u a|b"
     assert {needles[at] for at in Needles(needles).within(distinct_words(text))} == {*needles[:5]}
+    plain = distinct_words(text.replace("ß無視する", "them"))
+    assert plain.isascii() and {needles[at] for at in Needles(needles).within(plain)} == {*needles[:4]}
     assert Needles(needles).within("") == [] and Needles([]).within("text") == []
 
 

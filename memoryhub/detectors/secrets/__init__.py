@@ -123,6 +123,8 @@ def _read_otherwise(readings: Sequence[Read]) -> Iterator[Hit]:
 def _over_lines(text: str) -> Iterator[Hit]:
     """Keys of a known form that the end of a line cuts in two."""
     pieces = list(encoded.over_lines(text))
+    if not pieces:
+        return
     keys = keys_in(distinct_words("\n".join(whole.text for _, whole in pieces)))
     for at, whole in pieces:
         for start, end, kind in provider_keys(whole.text, keys):
