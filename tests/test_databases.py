@@ -15,8 +15,10 @@ from pathlib import Path
 import httpx
 import psycopg
 import pytest
+from django.db import connections
 
 from memoryhub.server import postgres
+from memoryhub.server.migrate import require_vector
 from tests import pgbouncer
 from tests.running import Hub, command, copy, give_static_files, refused, several, sign_in_by_link
 
@@ -165,6 +167,28 @@ class TestRefusals:
             "The database bare has no pgvector yet and this role may not add it: "
             "run CREATE EXTENSION vector there once as a superuser."
         )
+
+    def test_pgvector_that_another_node_adds_meanwhile_is_no_reason_to_end(self, server, monkeypatch, django_db_blocker):
+        with as_superuser(server) as connection:
+            connection.execute("CREATE DATABASE bare TEMPLATE template0")
+        where = {"NAME": "bare", "USER": "postgres", "HOST": str(postgres.socket_dir(server)), "PASSWORD": "", "PORT": ""}
+        for name, value in where.items():
+            monkeypatch.setitem(connections.settings["default"], name, value)
+
+        def add() -> None:
+            require_vector()
+            connections.close_all()
+
+        opened = (as_superuser(server), as_superuser(server, "bare"), ThreadPoolExecutor(1), django_db_blocker.unblock())
+        with opened[0] as watch, opened[1] as other, opened[2] as pool, opened[3]:
+            with other.transaction():
+                other.execute("CREATE EXTENSION vector")
+                added = pool.submit(add)
+                deadline = time.monotonic() + 30
+                while not watch.execute("SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'").fetchall():
+                    assert time.monotonic() < deadline and not added.done(), added
+                    time.sleep(0.02)
+            added.result()
 
     def test_a_server_without_pgvector(self, place):
         folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"))

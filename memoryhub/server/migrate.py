@@ -13,7 +13,7 @@ from pathlib import Path
 
 from django.apps import apps
 from django.core.management import call_command
-from django.db import ProgrammingError, connection, transaction
+from django.db import IntegrityError, ProgrammingError, connection, transaction
 from django.db.migrations.loader import MigrationLoader
 
 from memoryhub.db import locks
@@ -133,6 +133,8 @@ def require_vector() -> None:
         try:
             with transaction.atomic():
                 cursor.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        except IntegrityError:  # another node has just added it: IF NOT EXISTS does not see what is not committed yet
+            return
         except ProgrammingError as error:
             raise Unavailable(
                 f"The database {name} has no pgvector yet and this role may not add it: "
