@@ -168,10 +168,10 @@ class TestRefusals:
             "run CREATE EXTENSION vector there once as a superuser."
         )
 
-    def test_pgvector_that_another_node_adds_meanwhile_is_no_reason_to_end(self, server, monkeypatch, django_db_blocker):
+    def test_another_node_may_add_pgvector_at_the_same_time(self, server, monkeypatch, django_db_blocker):
         with as_superuser(server) as connection:
             connection.execute("CREATE DATABASE bare TEMPLATE template0")
-        where = {"NAME": "bare", "USER": "postgres", "HOST": str(postgres.socket_dir(server)), "PASSWORD": "", "PORT": ""}
+        where = {"NAME": "bare", "USER": "postgres", "HOST": str(postgres.socket_dir(server)), "PORT": ""}
         for name, value in where.items():
             monkeypatch.setitem(connections.settings["default"], name, value)
 
@@ -179,9 +179,8 @@ class TestRefusals:
             require_vector()
             connections.close_all()
 
-        opened = (as_superuser(server), as_superuser(server, "bare"), ThreadPoolExecutor(1), django_db_blocker.unblock())
-        with opened[0] as watch, opened[1] as other, opened[2] as pool, opened[3]:
-            with other.transaction():
+        with as_superuser(server) as watch, ThreadPoolExecutor(1) as pool, django_db_blocker.unblock():
+            with as_superuser(server, "bare") as other, other.transaction():
                 other.execute("CREATE EXTENSION vector")
                 added = pool.submit(add)
                 deadline = time.monotonic() + 30

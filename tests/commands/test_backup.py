@@ -17,9 +17,11 @@ import pytest
 from django.apps import apps
 from psycopg import sql
 
+from memoryhub.management.commands.restore import folder_for_mounts
 from memoryhub.server import dump, postgres
 from tests import places
 from tests.running import TREE, clean, copy, several
+from tests.unprivileged import unprivileged
 
 
 @pytest.fixture
@@ -167,6 +169,17 @@ def test_a_drill_in_another_data_directory_touches_nothing_that_is_live(place, d
     told = json.loads(do(f"restore {place}/hub.tar --write-mounts --json", data_dir=place / "other"))
     assert (told["mounts"], told["problems"]) == (None, [])
     assert (folder / "AGENTS.md").read_text() == "one\n"
+
+
+def test_directories_come_into_the_data_directory_where_nothing_may_be_made_beside_it(tmp_path):
+    """As in a container whose volume it is, or as systemd makes it."""
+    assert folder_for_mounts(Path("/")) == Path("/mounts")
+    tmp_path.chmod(0o555)
+    with unprivileged():
+        assert folder_for_mounts(tmp_path / "data") == tmp_path / "data/mounts"
+    tmp_path.chmod(0o755)
+    (tmp_path / "data-mounts").mkdir()
+    assert folder_for_mounts(tmp_path / "data") == tmp_path / "data-mounts-2"
 
 
 def test_refusals_change_nothing(place, data_dir):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ class Command(HubCommand):
     help = (
         "Replace the whole hub by a backup. What was there is first kept in a backup of its own. Stop the hub before. "
         "Directories that this hub mounts itself are brought back; those of another hub stay as they are, and their files go into a "
-        "new folder beside the data directory."
+        "new folder beside the data directory, or in it where that is a volume."
     )
     offers_json = True
 
@@ -114,7 +115,8 @@ class Command(HubCommand):
 
 
 def folder_for_mounts(data_dir: Path) -> Path:
-    """A folder beside the data directory that is not there yet."""
-    first = data_dir.with_name(f"{data_dir.name}-mounts")
+    """A folder beside the data directory that is not there yet; in it where that is a volume, or nothing may be made beside it."""
+    inside = os.path.ismount(data_dir) or not os.access(data_dir.parent, os.W_OK, effective_ids=True)
+    first = data_dir / "mounts" if inside else data_dir.with_name(f"{data_dir.name}-mounts")
     numbered = (first.with_name(f"{first.name}-{number}") for number in range(2, 10_000))
     return next(folder for folder in (first, *numbered) if not folder.exists())
