@@ -11,6 +11,9 @@ from playwright.sync_api import Browser, Error, Page
 PATIENCE = 30_000  # ms; a machine that others use as well is slow, not broken
 # A refusal that a test provokes (422, 409, …) is told by the browser like this; it is no fault of the page.
 EXPECTED = ("Failed to load resource", "Response Status Error Code")
+# Shown between two tests: whoever leaves the hub's own address, for about:blank too, gets a new process at the next page,
+# which takes as much as the page itself.
+NOTHING = "/static/img/mark.svg"
 
 
 class Windows:
@@ -50,7 +53,7 @@ def empty(window: Page, options: dict[str, Any]) -> None:
     for other in context.pages:
         if other != window:
             other.close()
-    window.goto("about:blank")
+    window.goto(NOTHING)
     window.mouse.move(0, 0)
     context.clear_cookies()
     context.clear_permissions()
