@@ -158,15 +158,24 @@ ADDRESSES = (
 )  # fmt: skip
 
 
+# Cut as well, by their size: axe takes as long for each row as for the next.
+LONG_ROWS = "".join(f"- [Note {n}](note{n}.md) — {'what was found ' * 200}\n" for n in range(14))
+LONG_RULES = f"- Web rules. {'Look twice. ' * 100}\n" * 35
+
+
 @pytest.mark.parametrize(
     "looks", [test_axe.LOOKS_AGAIN, pytest.param(test_axe.LOOKS, marks=pytest.mark.attack)], ids=["two", "four"]
 )
 def test_the_pages_have_no_fault_that_a_machine_can_find(shop, space, sign_in_as, new_page, looks):
+    write(shop, {"web/AGENTS.md": LONG_RULES})
+    write(shop.parent, {f".claude/projects/{project_slug(str(shop))}/memory/MEMORY.md": LONG_ROWS})
     for mount in files.mounts_of_space(space):
         files.take_in_mount(space, mount)
     memory = f"/claude/projects/{project_slug(str(shop))}/memory/MEMORY.md"
     mount = next(one.pk for one in files.mounts_of_space(space) if one.prefix == "/shop/")
     page, faults = sign_in_as("owner", new_page(own=True)), []
+    page.goto(f"/s/ledger/contexts/?dir=web&mount={mount}")
+    expect(page.get_by_text("Cut here").first).to_be_visible()
     page.add_init_script(test_axe.AXE)
     for address in ADDRESSES:
         page.goto(f"/s/ledger/{address.format(shop=mount, memory=memory)}")
