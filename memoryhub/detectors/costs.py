@@ -32,7 +32,8 @@ class TooCostly(TooLarge):
 
 class _Spent(threading.local):
     seconds: float | None = None  # what is allowed, where something is
-    until = math.inf
+    until = math.inf  # of the processor's time
+    earliest = math.inf  # when it can be so late, on the wall's clock
     looks_left = math.inf
 
 
@@ -57,10 +58,18 @@ def spend() -> None:
     """One more piece; TooCostly where the text has had its share."""
     if next(_pieces) % _LOOK == 0 and _spent.seconds is not None:
         _spent.looks_left -= 1
-        now = time.thread_time()
-        if (
-            _spent.until == math.inf
-        ):  # the first look: most texts end before it, and asking for the time can take a millisecond
-            _spent.until = now + _spent.seconds
-        if _spent.looks_left < 0 or now > _spent.until:
+        if _spent.looks_left < 0 or _is_late(_spent.seconds):
             raise TooCostly
+
+
+def _is_late(seconds: float) -> bool:
+    """Whether the processor worked for so long since the first look. Asking for its time can take a millisecond, so it is asked
+    only once that much time went by on the wall's clock."""
+    now = time.perf_counter()
+    if _spent.until == math.inf:
+        _spent.until, _spent.earliest = time.thread_time() + seconds, now + seconds
+    if now <= _spent.earliest:
+        return False
+    left = _spent.until - time.thread_time()
+    _spent.earliest = now + left
+    return left < 0
