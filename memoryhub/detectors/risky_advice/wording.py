@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
+
+import numpy as np
 
 from ..costs import spend
 from ..normalise import MAX_RUN
@@ -32,14 +35,14 @@ _MAIL = r"[\w.+-]{1,64}+@[\w-]{1,64}\.[\w.-]{2,64}"
 _END = rf"[.!?](?=\s)|\n(?=\s{{0,{MAX_RUN}}}(?:\n|[-*>|#]|\d{{1,3}}[.)]))"
 
 
-def _token(letters: str, *others: str) -> Plain:
-    return plain("|".join([_LINK, *others, f"{letters}{{1,40}}(?:'[a-z]{{1,3}})?", _END]))
+def _token(letters: str, flags: str, *others: str) -> Plain:
+    return plain("|".join([_LINK, *others, f"{letters}{{1,40}}(?:'[a-z]{{1,3}})?", _END]), flags)
 
 
-_ASCII, _ANY = "[A-Za-z0-9]", r"[^\W_]"
+_ASCII, _ANY = ("[A-Za-z0-9]", "a"), (r"[^\W_]", "")
 _TOKENS = {
-    (True, False): _token(_ASCII), (False, False): _token(_ANY),
-    (True, True): _token(_ASCII, _MAIL), (False, True): _token(_ANY, _MAIL),
+    (True, False): _token(*_ASCII), (False, False): _token(*_ANY),
+    (True, True): _token(*_ASCII, _MAIL), (False, True): _token(*_ANY, _MAIL),
 }  # fmt: skip
 """By whether a text is ASCII, whose letters are found more quickly, and whether it has an @, where addresses are asked for."""
 _HERE = ("localhost", "127.", "0.", "[::1]", "host.docker.internal")
@@ -52,7 +55,8 @@ Feature = str | tuple[str, str]
 """A word, or a pair of neighbours."""
 
 
-class Model(NamedTuple):
+@dataclass(frozen=True)
+class Model:
     weights: dict[Feature, float]
     bias: float
     first: float
@@ -60,32 +64,56 @@ class Model(NamedTuple):
     more: float
     """How much more for each doubling of their number, over the logarithm of two."""
 
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """The words that it knows, numbered from one; an end of a sentence or line is below zero."""
+        known = {word: None for name in self.weights for word in ([name] if isinstance(name, str) else name)}
+        return {word: number for number, word in enumerate(known, 1)} | dict.fromkeys(_ENDS, -1)
 
-def stretches(text: str) -> list[list[str]]:
-    """The words of each stretch of a normalised text, in order."""
-    words, ends = _words_and_ends(_tokens(text).findall(text))
-    found: list[list[str]] = []
+    @cached_property
+    def gains(self) -> tuple[Any, Any]:
+        """What each word adds at most, by its number, and each pair, by both; in hundredths."""
+        words = np.zeros(len(self.numbers) + 1, np.int32)
+        pairs = np.zeros((len(words), len(words)), np.int16)
+        for name, weight in self.weights.items():
+            place = self.numbers[name] if isinstance(name, str) else tuple(map(self.numbers.__getitem__, name))
+            (words if isinstance(name, str) else pairs)[place] = max(0, round(100 * weight))
+        return words, pairs
+
+
+class _Read:
+    """The words of a normalised text as the model reads them, and its stretches."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens = _tokens(text).findall(text)
+        numbers = model().numbers
+        number = {one: numbers.get(_read(one), 0) for one in set(self._tokens)}
+        read = np.fromiter(map(number.__getitem__, self._tokens), np.int32, len(self._tokens))
+        ends = np.flatnonzero(read < 0)
+        self._words = np.flatnonzero(read >= 0)
+        self._numbers = read[self._words]
+        self.stretches = list(_stretches((ends - np.arange(len(ends))).tolist(), len(self._words)))
+
+    def words(self, start: int, end: int) -> list[str]:
+        return [_read(self._tokens[at]) for at in self._words[start:end].tolist()]
+
+    def weighty(self, least: float) -> list[int]:
+        """The places of the stretches whose words can add up to so much."""
+        of_words, of_pairs = model().gains
+        gains = of_words[self._numbers]
+        gains[:-1] += of_pairs[self._numbers[:-1], self._numbers[1:]]
+        sums = np.add.reduceat(gains, [start for start, _ in self.stretches])
+        return np.flatnonzero(sums > 100 * least - 1).tolist()  # type: ignore[no-any-return]
+
+
+def _stretches(ends: list[int], count: int) -> Iterator[tuple[int, int]]:
+    """Start and end of each stretch in a number of words; `ends`: how many of them stand before each end of a sentence or line."""
     start = 0
-    for end in (*ends, len(words)):
-        while end - start >= MIN_WORDS or (end == len(words) and end - start >= SHORTEST):
+    for end in (*ends, count):
+        while end - start >= MIN_WORDS or (end == count and end - start >= SHORTEST):
             spend()
-            found.append(words[start : min(end, start + MAX_WORDS)])
-            start += len(found[-1])
-    return found
-
-
-def _words_and_ends(tokens: list[str]) -> tuple[list[str], list[int]]:
-    """The words as the model reads them, and how many of them stand before each end of a sentence or line."""
-    words: list[str] = []
-    ends: list[int] = []
-    start = 0
-    for at in [place for place, one in enumerate(tokens) if one in _ENDS]:
-        words += tokens[start:at]
-        ends.append(len(words))
-        start = at + 1
-    words += tokens[start:]
-    read = {one: one if one.isalpha() else _read(one) for one in set(words)}
-    return [*map(read.__getitem__, words)], ends
+            yield start, min(end, start + MAX_WORDS)
+            start = min(end, start + MAX_WORDS)
 
 
 def _tokens(text: str) -> Plain:
@@ -98,6 +126,8 @@ def _places(text: str) -> list[tuple[int, int]]:
 
 
 def _read(token: str) -> str:
+    if token.isalpha():
+        return token
     if "://" in token:
         return "<here>" if token.partition("://")[2].startswith(_HERE) else "<url>"
     if "@" in token:
@@ -136,8 +166,8 @@ def _feature(name: str) -> Feature:
 
 def score(text: str) -> float:
     """What the highest stretch of a normalised text scores; of too few words, less than any."""
-    weights, bias, _, _ = model()
-    return max((bias + _sum(features(words), weights) for words in stretches(text)), default=-math.inf)
+    weights, bias, read = model().weights, model().bias, _Read(text)
+    return max((bias + _sum(features(read.words(*one)), weights) for one in read.stretches), default=-math.inf)
 
 
 def _sum(found: set[Feature], weights: dict[Feature, float]) -> float:
@@ -146,19 +176,18 @@ def _sum(found: set[Feature], weights: dict[Feature, float]) -> float:
 
 def suspicious(text: str) -> Iterator[tuple[int, int, list[str]]]:
     """Start and end of each stretch of a normalised text that scores too much, and its heaviest words."""
-    parts = stretches(text)
-    if not parts:
+    read = _Read(text)
+    if not read.stretches:
         return
-    weights, bias, first, more = model()
-    limit = first + more * math.log(len(parts)) - bias
+    by = model()
+    limit = by.first + by.more * math.log(len(read.stretches)) - by.bias
     places: list[tuple[int, int]] = []
-    at = 0
-    for words in parts:
-        found = features(words)
-        if _sum(found, weights) > limit:
+    for at in read.weighty(limit / scale(set())):
+        start, end = read.stretches[at]
+        found = features(read.words(start, end))
+        if _sum(found, by.weights) > limit:
             places = places or _places(text)
-            yield places[at][0], places[at + len(words) - 1][1], _heaviest(found, weights)
-        at += len(words)
+            yield places[start][0], places[end - 1][1], _heaviest(found, by.weights)
 
 
 def _heaviest(found: set[Feature], weights: dict[Feature, float]) -> list[str]:
