@@ -14,7 +14,7 @@ _HAS_ADDRESS = plain(
     r"[:@.](?:(?<=:)//|(?<=@)[\w-]|(?<=\.)(?:\d|com|net|org|io|dev|app|co|ai|xyz|info|site|online|cloud|me|sh|example|internal|test|biz|tech|top|ru|cn|cc|to|link|click|live|pro))"
 )
 _HAS_SWITCH = plain(
-    r"[-vrschunpg](?:(?<=-)-|(?<=v)erify|(?<=r)eject|(?<=s)(?:trict|etenf|pctl|et-exec|kip_)|(?<=c)(?:hmod|url)|(?<=h)usky|(?<=u)fw|(?<=n)opass)"
+    r"[-fjkdup](?:(?<=--)|(?<=verif)y|(?<=rej)ect|(?<=hostk)ey|(?<=setenf)|(?<=sp)ctl|(?<=set-)exec|(?<=sk)ip_|(?<=chmod)|(?<=cu)rl|(?<=husk)y|(?<=uf)w|(?<=nop)ass)"
 )
 HOME = r"(?:https?://)?(?:localhost|127\.|0\.0\.0\.0|\[::1\]|(?:(?:www|proxy|auth|sso|idp|login)\.)?example\.(?:com|org|net)\b)"
 AWAY = rf"(?!{HOME})https?://(?!\$|<|\{{|your|api\.example)"
