@@ -69,7 +69,7 @@ def original_of(lines: Lines) -> Words:
 
 
 def _searched(text: str) -> Words:
-    return Words(simplified(text) if CJK.search(text) else "")
+    return Words(simplified(text) if not text.isascii() and CJK.search(text) else "")
 
 
 def sentences(text: str, words: Iterable[str]) -> Iterator[tuple[int, int]]:

@@ -23,6 +23,7 @@ _NUMBERS: dict[str, int] = {}
 _LETTERS = np.zeros(256, np.int32)
 _LETTERS[ord("a") : ord("z") + 1] = range(1, 27)
 _STEMS = np.zeros(27**4, np.uint16)
+_ONE, _BITS = np.uint64(1), np.uint64(64)
 
 
 def groups(words: str) -> tuple[Group, ...]:
@@ -49,16 +50,6 @@ def _place(first: Any, second: Any, third: Any, fourth: Any) -> Any:
     return ((first * 27 + second) * 27 + third) * 27 + fourth
 
 
-def _bits(mask: int) -> list[int]:
-    """The positions of the bits that are set."""
-    digits = bin(mask)[:1:-1]
-    found, at = [], digits.find("1")
-    while at >= 0:
-        found.append(at)
-        at = digits.find("1", at + 1)
-    return found
-
-
 class Together:
     """What many rules ask for: of each, groups of which a word has to stand near, in arrays that one pass answers for all."""
 
@@ -81,7 +72,7 @@ class Rows:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.starts = [match.start() for match in _ROW.finditer(text)]
+        self._bounds = np.array([*(match.start() for match in _ROW.finditer(text)), len(text), len(text)])
         letters = _LETTERS[np.frombuffer(f" {text}   ".encode("ascii", "replace"), np.uint8)]
         # Counted without the blank that stands before the text here.
         begins = np.flatnonzero((letters[1:] > 0) & (letters[:-1] == 0))
@@ -91,72 +82,37 @@ class Rows:
         stems = _STEMS[_place(first, second, third, fourth)]
         named = np.flatnonzero(stems)
         begins, stems = begins[named], stems[named]
-        rows = np.searchsorted(np.array(self.starts), begins, "right") - 1
-        self._marks = np.zeros((len(_NUMBERS) + 1, len(self.starts) // 8 + 1), np.uint8)
-        np.bitwise_or.at(self._marks, (stems, rows >> 3), (1 << (rows & 7)).astype(np.uint8))
-        self._places: dict[int, list[int]] = {}
-        for stem, at in zip(stems.tolist(), begins.tolist(), strict=True):
-            self._places.setdefault(stem, []).append(at)
-        self.stems = frozenset(self._places)
-        self._begins: dict[Group, list[int]] = {}
-        self._where: dict[Group, int] = {}
-        self._bits: dict[int, int] = {}
-
-    def have(self, groups: Sequence[Group]) -> bool:
-        """Whether each of these groups has a word somewhere: quicker than asking where, and mostly false."""
-        return not any(map(self.stems.isdisjoint, groups))
+        rows = np.searchsorted(self._bounds[:-2], begins, "right").astype(np.uint64) - _ONE
+        self._marks = np.zeros((len(_NUMBERS) + 1, len(self._bounds) // _BITS + 1), "<u8")
+        np.bitwise_or.at(self._marks, (stems, rows // _BITS), _ONE << rows % _BITS)
+        by_stem = np.argsort(stems, kind="stable")
+        self._begins = begins[by_stem].tolist()
+        self._firsts = np.searchsorted(stems[by_stem], np.arange(len(_NUMBERS) + 2)).tolist()
+        self._begins_of: dict[Group, list[int]] = {}
 
     def words(self, group: Group, start: int, end: int) -> list[int]:
         """Where in a stretch a word of the group begins, in order; many rules ask for the same group."""
-        begins = self._begins.get(group)
+        begins = self._begins_of.get(group)
         if begins is None:
-            begins = sorted(chain.from_iterable(self._places[stem] for stem in group & self.stems))
-            self._begins[group] = begins
+            at = self._firsts
+            begins = sorted(chain.from_iterable(self._begins[at[stem] : at[stem + 1]] for stem in group))
+            self._begins_of[group] = begins
         return begins[bisect_left(begins, start) : bisect_left(begins, end)]
 
-    def near_all(self, asked: Together) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-        """The rules whose groups all have a word somewhere in two rows, and these stretches, as `near` tells them for one."""
+    def near(self, asked: Together) -> Iterator[tuple[int, list[tuple[int, int]]]]:
+        """The rules whose groups all have a word somewhere in two rows, and these stretches, merged where they touch."""
         here = np.bitwise_or.reduceat(self._marks[asked.stems], asked.stem_starts)
-        above = here >> 1
-        above[:, :-1] |= here[:, 1:] << 7
+        above = here >> _ONE
+        above[:, :-1] |= here[:, 1:] << (_BITS - _ONE)
         common = np.bitwise_and.reduceat((here | above)[asked.groups], asked.group_starts)
-        for place in np.flatnonzero(common.any(axis=1)).tolist():
-            rows = _bits(int.from_bytes(common[place].tobytes(), "little"))
-            yield asked.rules[place], list(self._merged(rows))
-
-    def near(self, groups: Sequence[Group]) -> Iterator[tuple[int, int]]:
-        """Stretches of two rows in which every group has a word, merged where they touch."""
-        common = -1
-        for group in groups:
-            common &= self._rows_of(group)
-            if not common:
-                return
-        yield from self._merged(_bits(common))
-
-    def _rows_of(self, group: Group) -> int:
-        """One bit for each row with one of these stems or just above such a row; many rules ask for the same group."""
-        here = self._where.get(group)
-        if here is None:
-            here = 0
-            for stem in group & self.stems:
-                here |= self._rows_with(stem)
-            here |= here >> 1
-            self._where[group] = here
-        return here
-
-    def _rows_with(self, stem: int) -> int:
-        bits = self._bits.get(stem)
-        if bits is None:
-            bits = self._bits[stem] = int.from_bytes(self._marks[stem].tobytes(), "little")
-        return bits
-
-    def _merged(self, rows: list[int]) -> Iterator[tuple[int, int]]:
+        rules = np.flatnonzero(common.any(axis=1))
+        inside = np.zeros((len(rules), common.shape[1] * 64 + 1), np.bool_)  # the last of each is beyond the text
+        inside[:, :-1] = np.unpackbits(common[rules].view(np.uint8), axis=1, bitorder="little")
+        edges = np.flatnonzero(np.diff(inside.ravel(), prepend=False)).reshape(-1, 2)
+        places, first = np.divmod(edges[:, 0], inside.shape[1])
+        starts = np.maximum(self._bounds[first] - 2, 0).tolist()
+        ends = self._bounds[edges[:, 1] % inside.shape[1] + 1].tolist()
         at = 0
-        while at < len(rows):
-            first = last = rows[at]
-            while at + 1 < len(rows) and rows[at + 1] <= last + 1:
-                at += 1
-                last = rows[at]
-            start, end = self.starts[first], last + 2
-            yield max(0, start - 2), self.starts[end] if end < len(self.starts) else len(self.text)
-            at += 1
+        for rule, many in zip(rules.tolist(), np.bincount(places).tolist(), strict=True):
+            yield asked.rules[rule], list(zip(starts[at : at + many], ends[at : at + many], strict=True))
+            at += many

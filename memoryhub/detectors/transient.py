@@ -9,7 +9,7 @@ from .finding import Finding, Lines
 from .known_texts import KnownText
 from .patterns import bounded, linear
 from .scanning import Needles
-from .stems import groups
+from .stems import Together, groups
 
 CODE = "transient"
 
@@ -46,7 +46,8 @@ _PARTS: tuple[tuple[str, str], ...] = (
         r"running\s+late|away|offline|in\s+a\s+meeting)\b",
     ),
 )
-_WHEN = [(groups(words), bounded(pattern)) for words, pattern in _PARTS]
+_TOGETHER = Together([groups(words) for words, _ in _PARTS])
+_WHEN = [bounded(pattern) for _, pattern in _PARTS]
 _NOW = linear(
     r"今天|昨天|明天|后天|前天|今晚|今早|昨晚|刚才|刚刚|目前|眼下|此刻|暂时|暂且|这几天|这两天|最近几天|本周|这周|下周|上周|本月|这个月|下个月|本次会话|这次会话|本次对话|"
     r"(?:稍后|待会儿?|一会儿)(?:再|就|会|要)|现在(?:正|还|暂|不在|在忙)|(?:他|她|客户|老板|服务器?|系统|网络|接口)[^，,。]{0,6}正在|正在(?:出差|休假|开会|请假|维护|排查|修复|路上|生病|等|处理中)|(?:到|等到?|直到)(?:周|星期|下周)[一二三四五六日天]|"
@@ -69,10 +70,10 @@ def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Findi
     """The stretch of each line that speaks of a moment rather than of a rule."""
     lower = lines.plain_rows.text
     found = []
-    for words, pattern in _WHEN:
+    for place, stretches in lines.plain_rows.near(_TOGETHER):
         end = 0
-        for stretch in lines.plain_rows.near(words):
-            for match in pattern.finditer(lower, *stretch):
+        for stretch in stretches:
+            for match in _WHEN[place].finditer(lower, *stretch):
                 if match.start() < end:
                     continue  # one is enough for a line, and a line may be the whole text
                 start, end = lines.around(match.start())

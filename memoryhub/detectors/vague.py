@@ -9,7 +9,7 @@ from .finding import Finding, Lines
 from .known_texts import KnownText
 from .patterns import bounded, linear
 from .scanning import Needles, offsets_of
-from .stems import groups
+from .stems import Together, groups
 
 CODE = "vague"
 MAX_LINE = 160
@@ -42,15 +42,16 @@ _CHINESE_WORDS = (
 _CHINESE_NEEDLES = Needles(_CHINESE_WORDS.split())
 _MAX_CHINESE_LINE = 60
 
-_WORDS = groups(
+_WORDS = Together([groups(
     "practice careful smart thorough consistent properly correctly thing stuff needed appropriate usual discussed manner forth "
     "somehow something various quality clean sense sure nicely carefully harder best useful important etc good nice better right same"
-)
+)])  # fmt: skip
 
 
 def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Finding]:
     """Advice without an object, in lines that name no file, command, number or name."""
-    seen = {at for stretch in lines.plain_rows.near(_WORDS) for at in _line_starts(lines, *stretch)}
+    near = (stretch for _, stretches in lines.plain_rows.near(_WORDS) for stretch in stretches)
+    seen = {at for stretch in near for at in _line_starts(lines, *stretch)}
     found = [one for start in sorted(seen) if (one := _finding_in(text, lines, start))]
     return [*found, *_in_chinese(text, lines)]
 

@@ -7,8 +7,9 @@ as an example of an attack are left alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache, partial
 
 from .. import chinese
 from ..finding import Finding, Lines, without_overlaps
@@ -48,7 +49,7 @@ _NEEDLES = Needles({needle for rule in _WITH_NEEDLES for needle in rule.needles}
 
 def _where(lines: Lines) -> Iterator[tuple[Rule, Iterable[tuple[int, int]]]]:
     """The rules that may find something, and where."""
-    for place, stretches in lines.rows.near_all(_TOGETHER):
+    for place, stretches in lines.rows.near(_TOGETHER):
         yield RULES[place], stretches
     words = lines.normalised_words
     there = _NEEDLES.there(words)
@@ -77,21 +78,25 @@ def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Findi
 
 def _found(lines: Lines) -> list[Finding]:
     found: list[Finding] = []
+    is_told = cache(partial(is_mention, lines.normalised))
     for rule, stretches in _where(lines):
-        found += [_finding(rule, lines, *span) for span in _spans(rule, lines, stretches)]
+        found += [_finding(rule, lines, *span) for span in _spans(rule, lines, stretches, is_told)]
     for other, spans in _spans_without_rules(lines):
         found += [_finding(other, lines, *lines.in_original(*span)) for span in spans]
     return sorted(found, key=lambda one: one.severity != "high")
 
 
-def _spans(rule: Rule, lines: Lines, stretches: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _spans(
+    rule: Rule, lines: Lines, stretches: Iterable[tuple[int, int]], is_told: Callable[[int, int], bool]
+) -> Iterator[tuple[int, int]]:
+    """`is_told`: whether what stands there is only mentioned; several rules find the words of one order."""
     text = lines.normalised
     for match in _matches(rule, lines, stretches):
         if rule.kind in ("poison", "override") and describes_option(
             text, match.start(), is_in_code(lines, match.start())
         ):
             continue
-        if not (_is_own_markup(lines, match) if rule.kind == "markup" else is_mention(text, *match.span())):
+        if not (_is_own_markup(lines, match) if rule.kind == "markup" else is_told(*match.span())):
             yield lines.in_original(*match.span())
 
 

@@ -19,7 +19,7 @@ from ..costs import spend
 from ..finding import Finding, Lines
 from ..injection.mention_or_order import describes_option, fences, is_in_code, is_listed_as_wrong, is_mention
 from ..known_texts import KnownText
-from ..patterns import Found, bounded, plain
+from ..patterns import Found, Plain, bounded, plain
 from ..stems import Together
 from . import chinese_signs, recipe_signs, signs, wording
 from .sign import Sign
@@ -108,7 +108,7 @@ def _found(lines: Lines) -> list[Finding]:
         found.setdefault((number, one.kind), _finding(one, first, last, number))
         if len(found) >= MAX_FINDINGS:
             return list(found.values())
-    for place, stretches in lines.rows.near_all(_TOGETHER):
+    for place, stretches in lines.rows.near(_TOGETHER):
         sign = SIGNS[place]
         for start, end in _places(sign, lines, stretches):
             first, last = lines.in_original(start, end)
@@ -152,8 +152,6 @@ def _places(sign: Sign, lines: Lines, stretches: Iterable[tuple[int, int]]) -> I
     for start, end in stretches:
         spend()
         end = min(end + sign.beyond, len(lines.normalised))
-        if sign.needs and not sign.needs.search(lines.normalised, start, end):
-            continue
         for match in _matches(sign, lines, start, end):
             if not _is_told(sign, lines, *match.span()) and not (sign.is_weak and _is_by_the_way(lines, *match.span())):
                 yield match.span()
@@ -170,9 +168,26 @@ def _is_by_the_way(lines: Lines, start: int, end: int) -> bool:
 
 
 def _matches(sign: Sign, lines: Lines, start: int, end: int) -> Iterator[Found]:
+    text = lines.normalised
     if sign.opens is None:
-        return sign.pattern.finditer(lines.normalised, start, end)
-    return sign.pattern.matches_at(lines.normalised, lines.rows.words(sign.opens, start, end), end)
+        is_needed = sign.needs is None or sign.needs.search(text, start, end)
+        return sign.pattern.finditer(text, start, end) if is_needed else iter(())
+    places: Iterable[int] = lines.rows.words(sign.opens, start, end)
+    if sign.needs:
+        places = _near_needed(sign.needs, sign.pattern.reach, text, places, end)
+    return sign.pattern.matches_at(text, places, end)
+
+
+def _near_needed(needs: Plain, reach: int, text: str, places: Iterable[int], end: int) -> Iterator[int]:
+    """The places behind which stands within reach what a hit needs."""
+    at = -1
+    for place in places:
+        if at < place:
+            if not (found := needs.search(text, place, end)):
+                return
+            at = found.start()
+        if at <= place + reach:
+            yield place
 
 
 def _is_told(sign: Sign, lines: Lines, start: int, end: int) -> bool:
