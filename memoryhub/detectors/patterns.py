@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -120,16 +121,17 @@ class Bounded:
         limit = start + self.reach
         return self._match(text, start, limit if end is None or end > limit else end)
 
-    def matches_at(self, text: str, places: Iterable[int], end: int) -> Iterator[Found]:
-        """The hits that begin at one of these places, in order, none inside of another."""
-        look, reach, last = self._match, self.reach, end - self.reach
-        free = 0
-        for at in places:
-            if at >= free:
-                spend()
-                if found := look(text, at, end if at >= last else at + reach):
-                    yield found
-                    free = found.end()
+    def matches_at(self, text: str, places: Sequence[int], stretches: Iterable[tuple[int, int]]) -> Iterator[Found]:
+        """The hits in these stretches that begin at one of the places, which are in order; none inside of another."""
+        look, reach = self._match, self.reach
+        for start, end in stretches:
+            free, last = 0, end - reach
+            for at in places[bisect_left(places, start) : bisect_left(places, end)]:
+                if at >= free:
+                    spend()
+                    if found := look(text, at, end if at >= last else at + reach):
+                        yield found
+                        free = found.end()
 
     def match_within(self, text: str, start: int, end: int) -> Found | None:
         """Up to where the caller says, whatever the reach."""

@@ -5,9 +5,8 @@ Apart from the other searches, so that what only looks for secrets does not load
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,8 @@ _LETTERS = np.zeros(256, np.int32)
 _LETTERS[ord("a") : ord("z") + 1] = range(1, 27)
 _STEMS = np.zeros(27**4, np.uint16)
 _ONE, _BITS = np.uint64(1), np.uint64(64)
+_NONE = np.zeros(1, np.uint16)
+_FEW = 10  # rules, which in a short text are quicker asked one by one whether their words are there at all
 
 
 def groups(words: str) -> tuple[Group, ...]:
@@ -57,6 +58,7 @@ class Together:
         self.rules = [place for place, groups_of_rule in enumerate(rules) if groups_of_rule]
         kinds = list(dict.fromkeys(group for place in self.rules for group in rules[place]))
         places = {group: place for place, group in enumerate(kinds)}
+        self.few = rules if len(rules) < _FEW else ()
         self.stems, self.stem_starts = _flat([sorted(group) for group in kinds])
         self.groups, self.group_starts = _flat([[places[group] for group in rules[place]] for place in self.rules])
 
@@ -86,26 +88,37 @@ class Rows:
         self._marks = np.zeros((len(_NUMBERS) + 1, len(self._bounds) // _BITS + 1), "<u8")
         np.bitwise_or.at(self._marks, (stems, rows // _BITS), _ONE << rows % _BITS)
         by_stem = np.argsort(stems, kind="stable")
+        stems = np.concatenate((_NONE, stems[by_stem]))
+        firsts = np.flatnonzero(stems[1:] != stems[:-1])
+        bounds = [*firsts.tolist(), len(by_stem)]
         self._begins = begins[by_stem].tolist()
-        self._firsts = np.searchsorted(stems[by_stem], np.arange(len(_NUMBERS) + 2)).tolist()
+        self._spans = dict(zip(stems[firsts + 1].tolist(), pairwise(bounds), strict=True))  # of each stem, in `_begins`
         self._begins_of: dict[Group, list[int]] = {}
 
-    def words(self, group: Group, start: int, end: int) -> list[int]:
-        """Where in a stretch a word of the group begins, in order; many rules ask for the same group."""
+    def words(self, group: Group) -> list[int]:
+        """Where the words of a group begin, in order; many rules ask for the same group."""
         begins = self._begins_of.get(group)
         if begins is None:
-            at = self._firsts
-            begins = sorted(chain.from_iterable(self._begins[at[stem] : at[stem + 1]] for stem in group))
+            here = (self._begins[slice(*self._spans[stem])] for stem in group & self._spans.keys())
+            begins = sorted(chain.from_iterable(here))
             self._begins_of[group] = begins
-        return begins[bisect_left(begins, start) : bisect_left(begins, end)]
+        return begins
+
+    def _have(self, groups: Sequence[Group]) -> bool:
+        """Whether each of these groups has a word somewhere."""
+        return not any(map(self._spans.keys().isdisjoint, groups))
 
     def near(self, asked: Together) -> Iterator[tuple[int, list[tuple[int, int]]]]:
         """The rules whose groups all have a word somewhere in two rows, and these stretches, merged where they touch."""
+        if asked.few and not any(map(self._have, asked.few)):
+            return
         here = np.bitwise_or.reduceat(self._marks[asked.stems], asked.stem_starts)
         above = here >> _ONE
         above[:, :-1] |= here[:, 1:] << (_BITS - _ONE)
         common = np.bitwise_and.reduceat((here | above)[asked.groups], asked.group_starts)
         rules = np.flatnonzero(common.any(axis=1))
+        if not len(rules):
+            return
         inside = np.zeros((len(rules), common.shape[1] * 64 + 1), np.bool_)  # the last of each is beyond the text
         inside[:, :-1] = np.unpackbits(common[rules].view(np.uint8), axis=1, bitorder="little")
         edges = np.flatnonzero(np.diff(inside.ravel(), prepend=False)).reshape(-1, 2)

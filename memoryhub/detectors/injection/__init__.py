@@ -112,12 +112,10 @@ def _spans_without_rules(lines: Lines) -> Iterator[tuple[Rule | chinese.Rule, li
 
 
 def _matches(rule: Rule, lines: Lines, stretches: Iterable[tuple[int, int]]) -> Iterator[Found]:
-    rows = lines.rows
-    for start, end in stretches:
-        if rule.opens is None:
-            yield from rule.pattern.finditer(rows.text, start, end)
-        else:
-            yield from rule.pattern.matches_at(rows.text, rows.words(rule.opens, start, end), end)
+    text = lines.normalised
+    if rule.opens is not None:
+        return rule.pattern.matches_at(text, lines.rows.words(rule.opens), stretches)
+    return (match for start, end in stretches for match in rule.pattern.finditer(text, start, end))
 
 
 def _is_own_markup(lines: Lines, match: Found) -> bool:

@@ -48,7 +48,7 @@ def jailbreak_spans(lines: Lines) -> Iterator[tuple[int, int]]:
     seen: Counter[int] = Counter()
     hits: list[tuple[int, int]] = []
     first, weight, reported = 0, 0.0, -1
-    for at in lines.rows.words(_STEMS, 0, len(text)):
+    for at in lines.rows.words(_STEMS):
         match = _WORD.match(text, at)
         if match is None:
             continue

@@ -19,7 +19,7 @@ from ..costs import spend
 from ..finding import Finding, Lines
 from ..injection.mention_or_order import describes_option, fences, is_in_code, is_listed_as_wrong, is_mention
 from ..known_texts import KnownText
-from ..patterns import Found, Plain, bounded, plain
+from ..patterns import Found, bounded, plain
 from ..stems import Together
 from . import chinese_signs, recipe_signs, signs, wording
 from .sign import Sign
@@ -149,12 +149,9 @@ def _in_chinese(lines: Lines) -> Iterator[tuple[chinese.Rule, int, int]]:
 
 
 def _places(sign: Sign, lines: Lines, stretches: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    for start, end in stretches:
-        spend()
-        end = min(end + sign.beyond, len(lines.normalised))
-        for match in _matches(sign, lines, start, end):
-            if not _is_told(sign, lines, *match.span()) and not (sign.is_weak and _is_by_the_way(lines, *match.span())):
-                yield match.span()
+    for match in _matches(sign, lines, stretches):
+        if not _is_told(sign, lines, *match.span()) and not (sign.is_weak and _is_by_the_way(lines, *match.span())):
+            yield match.span()
 
 
 def _is_by_the_way(lines: Lines, start: int, end: int) -> bool:
@@ -167,26 +164,33 @@ def _is_by_the_way(lines: Lines, start: int, end: int) -> bool:
     return wording.score(text[max(first, start - _LINE) : min(last, end + _LINE)]) < _AGREES
 
 
-def _matches(sign: Sign, lines: Lines, start: int, end: int) -> Iterator[Found]:
+def _matches(sign: Sign, lines: Lines, stretches: Iterable[tuple[int, int]]) -> Iterator[Found]:
     text = lines.normalised
+    if sign.beyond:
+        stretches = [(start, min(end + sign.beyond, len(text))) for start, end in stretches]
     if sign.opens is None:
-        is_needed = sign.needs is None or sign.needs.search(text, start, end)
-        return sign.pattern.finditer(text, start, end) if is_needed else iter(())
-    places: Iterable[int] = lines.rows.words(sign.opens, start, end)
-    if sign.needs:
-        places = _near_needed(sign.needs, sign.pattern.reach, text, places, end)
-    return sign.pattern.matches_at(text, places, end)
+        for start, end in stretches:
+            spend()
+            if sign.needs is None or sign.needs.search(text, start, end):
+                yield from sign.pattern.finditer(text, start, end)
+    else:
+        places = lines.rows.words(sign.opens)
+        for start, end in stretches if sign.needs else ():
+            near = list(_near_needed(sign, text, places[bisect_left(places, start) : bisect_left(places, end)], end))
+            yield from sign.pattern.matches_at(text, near, [(start, end)])
+        if not sign.needs:
+            yield from sign.pattern.matches_at(text, places, stretches)
 
 
-def _near_needed(needs: Plain, reach: int, text: str, places: Iterable[int], end: int) -> Iterator[int]:
+def _near_needed(sign: Sign, text: str, places: Iterable[int], end: int) -> Iterator[int]:
     """The places behind which stands within reach what a hit needs."""
     at = -1
     for place in places:
-        if at < place:
-            if not (found := needs.search(text, place, end)):
+        if at < place and sign.needs:
+            if not (found := sign.needs.search(text, place, end)):
                 return
             at = found.start()
-        if at <= place + reach:
+        if at <= place + sign.pattern.reach:
             yield place
 
 

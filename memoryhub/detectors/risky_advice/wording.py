@@ -29,14 +29,20 @@ SHORTEST = 6
 """Fewer words say too little of a text that has no others."""
 _MIN_FEATURES = 22
 _NAMED = 4
+_FEW = 4
+"""Stretches up to which weighing all of them is quicker than looking which may weigh enough."""
 
-_LINK = r"https?://[^\s)>\"'`\]]{1,500}"
-_MAIL = r"[\w.+-]{1,64}+@[\w-]{1,64}\.[\w.-]{2,64}"
-_END = rf"[.!?](?=\s)|\n(?=\s{{0,{MAX_RUN}}}(?:\n|[-*>|#]|\d{{1,3}}[.)]))"
+# What follows the first sign of a link and of an address.
+_LINK = r"(?<=h)ttps?://[^\s)>\"'`\]]{1,500}"
+_MAIL = r"(?<=[\w.+-])[\w.+-]{0,63}+@[\w-]{1,64}\.[\w.-]{2,64}"
+_END = rf"(?<=[.!?])(?=\s)|(?<=\n)(?=\s{{0,{MAX_RUN}}}(?:\n|[-*>|#]|\d{{1,3}}[.)]))"
 
 
-def _token(letters: str, flags: str, *others: str) -> Plain:
-    return plain("|".join([_LINK, *others, f"{letters}{{1,40}}(?:'[a-z]{{1,3}})?", _END]), flags)
+def _token(letter: str, flags: str, *others: str) -> Plain:
+    """It begins with a sign that Python looks for at once. Most words stand before a blank, and are neither link nor address."""
+    word = rf"(?<={letter}){letter}{{0,39}}"
+    rest = rf"{word}+(?=\s)", _LINK, *others, rf"{word}(?:'[a-z]{{1,3}})?", _END
+    return plain(rf"[\w.!?\n+-](?:{'|'.join(rest)})", flags)
 
 
 _ASCII, _ANY = ("[A-Za-z0-9]", "a"), (r"[^\W_]", "")
@@ -182,7 +188,7 @@ def suspicious(text: str) -> Iterator[tuple[int, int, list[str]]]:
     by = model()
     limit = by.first + by.more * math.log(len(read.stretches)) - by.bias
     places: list[tuple[int, int]] = []
-    for at in read.weighty(limit / scale(set())):
+    for at in read.weighty(limit / scale(set())) if len(read.stretches) > _FEW else range(len(read.stretches)):
         start, end = read.stretches[at]
         found = features(read.words(start, end))
         if _sum(found, by.weights) > limit:
