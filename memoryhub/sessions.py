@@ -35,7 +35,7 @@ class SessionStore(DatabaseStore):
 
     @property
     def stored_key(self) -> str:
-        """By which the database knows this session; empty while there is none."""
+        """The digest by which the database knows this session; empty while there is none."""
         return stored(self.session_key) if self.session_key else ""
 
     def _get_session_from_db(self) -> Any:

@@ -27,7 +27,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def secret_key(data_dir: Path) -> str:
-    """From the environment, else made once and kept in the data directory, readable by its owner alone."""
+    """The secret key: from the environment, else made once and kept in the data directory, readable by its owner alone."""
     if given := env("SECRET_KEY"):
         if len(given) < 32:
             raise ImproperlyConfigured("SECRET_KEY is too short; allowed is 32 characters or more.")

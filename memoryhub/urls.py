@@ -95,7 +95,7 @@ in_space = [
     path("settings/people/<int:pk>/deactivate/", people.deactivate, name="people.deactivate"),
     path("settings/people/<int:pk>/reactivate/", people.reactivate, name="people.reactivate"),
     path("settings/import/", imports.page, name="imports.page"),
-    path("settings/import/look/", imports.look, name="imports.look"),
+    path("settings/import/preview/", imports.preview, name="imports.preview"),
     path("settings/import/<int:pk>/", imports.detail, name="imports.detail"),
     path("settings/import/<int:pk>/start/", imports.start, name="imports.start"),
     # files, mounts and sources

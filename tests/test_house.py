@@ -265,7 +265,7 @@ VERBS = {
     "editor.note_editing": "files.note_editing",
     "disk.retry": "files.retry_disk",
     "files.upload": "files.write",
-    "imports.look": "exchange.preview_import",
+    "imports.preview": "exchange.preview_import",
     "imports.start": "exchange.start_import",
     "gate.change": "quarantine.change_gate",
     "gate.dry_run": "quarantine.dry_run_gate",

@@ -35,7 +35,7 @@ class AgentsOut(Schema):
 @router.get("/agents", response={200: AgentsOut, **ERRORS}, summary="Agents, and whether they are up to date")
 @needs("prompt")
 def agents(request: HttpRequest, limit: int = 50, cursor: str = "") -> AgentsOut:
-    """In the order of their names in addresses. An agent's token is shown that agent alone."""
+    """Agents, sorted by slug. An agent's token is shown that agent alone."""
     caller: Caller = request.auth
     if caller.agent:
         one = prompts.agent_by_slug(caller.space, caller.agent.slug)

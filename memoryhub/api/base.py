@@ -83,7 +83,7 @@ class TokenAuth(HttpBearer):
 
 
 class PersonAuth(TokenAuth):
-    """For decisions: an agent's token is refused before anything else is looked at, whoever made it."""
+    """Authenticates calls that decide: an agent's token is refused before anything else is read, whoever made it."""
 
     def __call__(self, request: HttpRequest) -> Caller:
         caller = authenticate(request)
@@ -109,7 +109,7 @@ def needs(scope: str, role: str = "read") -> Callable[[Any], Any]:
 
 
 def needs_by_body(chosen: Callable[[Any], tuple[str, str]]) -> Callable[[Any], Any]:
-    """For a call that can mean several things: its body says which scope and role they take."""
+    """A decorator for a call that can mean several things: its body says which scope and role they take."""
 
     def decorate(operation: Any) -> Any:
         @wraps(operation)
@@ -159,7 +159,7 @@ def install_errors(api: NinjaAPI) -> None:
 
 
 def refusals_as_json(view: View) -> View:
-    """For a view outside django-ninja: every refusal in the one shape."""
+    """A decorator for views outside django-ninja: refusals are answered as JSON of the API's shape."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

@@ -159,7 +159,7 @@ class MemoryHubStore(BaseStore):
         return [as_found(item, scores.get(self._path(item.namespace, item.key))) for item in chosen]
 
     def _scores(self, op: SearchOp) -> dict[str, float]:
-        """By path, the items that a search of the hub finds by words or meaning."""
+        """The items that a search of the hub finds by words or meaning, by path."""
         if not op.query:
             return {}
         folder = self._folder(op.namespace_prefix)
@@ -225,7 +225,7 @@ class MemoryHubStore(BaseStore):
         return known is not None and known.value != as_stored(put.value)
 
     def _states(self, paths: list[str]) -> dict[str, tuple[Written | None, int | None]]:
-        """By path, the published item, and the newest proposal of this agent that waits for it."""
+        """The published item of each path, and the newest proposal of this agent that waits for it."""
         found: dict[str, tuple[Written | None, int | None]] = {}
         waiting: dict[str, int] = {}
         for start in range(0, len(paths), MAX_BATCH):

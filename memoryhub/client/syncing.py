@@ -77,7 +77,7 @@ class LocalCopy:
         return report
 
     def _published(self, report: Report) -> dict[str, bytes | None]:
-        """By name, the texts of the hub; None for a file that is there and could not be read now."""
+        """The texts of the hub by name; None for a file that is there and could not be read now."""
         paths = [entry["path"] for entry in self.hub.walk(self.prefix)]
         if not paths:
             self.hub.list(self.prefix)  # refuses when there is no such place, rather than emptying the copy

@@ -36,7 +36,7 @@ class _State:
 def watch() -> None:
     """Begins to look, in the main thread of a web worker."""
     _State.is_watching = True
-    signal.signal(signal.SIGALRM, _look)
+    signal.signal(signal.SIGALRM, _end_long_wait)
     signal.siginterrupt(signal.SIGALRM, False)
     signal.setitimer(signal.ITIMER_REAL, TICK_SECONDS, TICK_SECONDS)
 
@@ -66,7 +66,7 @@ def note_answer() -> None:
     _State.try_at = 0.0
 
 
-def _look(number: int, frame: FrameType | None) -> None:
+def _end_long_wait(number: int, frame: FrameType | None) -> None:
     """What the timer calls. Only a wait for an answer is ended: nothing else is in the midst of something there."""
     if frame is None or frame.f_code is not WAITING:
         _State.ticks = 0

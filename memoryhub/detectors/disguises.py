@@ -104,7 +104,7 @@ def _unescaped(text: str) -> Iterator[Read]:
     """The text around escapes that stand for letters, digits, hyphens and underscores."""
     near: list[tuple[int, int, str]] = []
     for match in _ESCAPE.finditer(text):
-        sign = _meant(match)
+        sign = _decoded(match)
         spend()
         if near and (len(near) >= _MAX_ESCAPES or match.start() > near[-1][1] + _BESIDE):
             yield from _with_escapes_read(text, near)
@@ -114,7 +114,7 @@ def _unescaped(text: str) -> Iterator[Read]:
     yield from _with_escapes_read(text, near)
 
 
-def _meant(match: Found) -> str:
+def _decoded(match: Found) -> str:
     written = match.group()
     if written.startswith("&"):
         sign = html.unescape(written)

@@ -81,7 +81,7 @@ class Posting(models.Model):
 
 
 class LexemeCount(models.Model):
-    """In how many chunks of a space a lexeme occurs, which gives its weight. `mark` gets a new value at each change."""
+    """The number of a space's chunks in which a lexeme occurs, which gives its weight. `mark` gets a new value at each change."""
 
     space_id = models.BigIntegerField()
     lexeme = models.TextField()

@@ -111,7 +111,7 @@ class Workers:
         _allow_many_files()
         self._make_places(count)
         children = [place.child for place in self.places]
-        supervisor = supervise.Supervisor(children, lambda: None, self._look, SECONDS_TO_STOP, LOOK_SECONDS)
+        supervisor = supervise.Supervisor(children, lambda: None, self._check_workers, SECONDS_TO_STOP, LOOK_SECONDS)
         try:
             supervisor.run(lambda: True)
         except supervise.Stop:
@@ -145,7 +145,7 @@ class Workers:
         worker = Worker(self.listener, self.application, self.allowed_bytes, heartbeat, place, limits, strangers)
         frames.with_room(partial(worker.run, os.getppid()))
 
-    def _look(self) -> None:
+    def _check_workers(self) -> None:
         for place in self.places:
             if place.pid is None:
                 place.heartbeat.clear()  # what its worker was in ended with it

@@ -19,7 +19,7 @@ HEADS = ("~/", "./")
 
 
 def clean(path: str, *, directory: bool = False) -> str:
-    """Answer the one true spelling of a virtual path, or refuse it with the reason."""
+    """The normal form of a virtual path (NFC, no empty parts); an Invalid with the reason where it is none."""
     if not isinstance(path, str) or not path:
         raise refused(path, "is empty")
     check_length(path, 4 * MAX_PATH)  # before it is composed, which a long text takes time for, and gets shorter by

@@ -259,7 +259,7 @@ def by_lines(copy: bytes) -> bytes:
 
 
 def by_stars(copy: bytes) -> bytes:
-    """As many stars as the copy has bytes, where offsets must stay."""
+    """The replacement of a copy where offsets must stay: as many stars as it has bytes."""
     return b"\n".join(b"*" * len(line) for line in copy.split(b"\n"))
 
 

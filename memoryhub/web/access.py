@@ -46,7 +46,7 @@ def referring_path(request: HttpRequest) -> str:
 
 
 def signed_in(view: View) -> View:
-    """For pages outside any space: the account, the list of spaces."""
+    """A decorator for pages outside any space: the account, the list of spaces."""
 
     @wraps(view)
     def guarded(request: HttpRequest, **kwargs: Any) -> HttpResponse:
@@ -60,7 +60,7 @@ def signed_in(view: View) -> View:
 
 
 def recently_signed_in(view: View) -> View:
-    """For changes that give lasting access: people who signed in more than 15 minutes ago first confirm who they are."""
+    """A decorator for changes that give lasting access: who signed in more than 15 minutes ago confirms first who they are."""
 
     @wraps(view)
     def guarded(request: HttpRequest, **kwargs: Any) -> HttpResponse:
@@ -90,7 +90,7 @@ def to_second_factor(request: HttpRequest, space: Space) -> HttpResponse:
 
 
 def space_page(action: str, *, methods: tuple[str, ...] = ("GET", "HEAD", "POST")) -> Callable[[View], View]:
-    """For pages of a space: 302 to sign in, 404 for people who are no members, 403 for members without the role."""
+    """A decorator for pages of a space: 302 to sign in, 404 for people who are no members, 403 for members without the role."""
 
     def decorate(view: View) -> View:
         @wraps(view)

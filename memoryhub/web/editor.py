@@ -235,11 +235,11 @@ def show_editor(
         "editor": editor, "text": text, "others": files.note_editing(request.space, request.user, editor.lock),
         "is_late": len(text) > LARGE and status == 200 and not view, "error": None, "reason": "", "typed": {}, **more,
     }  # fmt: skip
-    context |= {} if context["is_late"] else look(request, editor, text, view)
+    context |= {} if context["is_late"] else side_context(request, editor, text, view)
     return render(request, "editor/page.html", context, status=status)
 
 
-def look(request: HttpRequest, editor: Editor, text: str, view: str) -> dict[str, Any]:
+def side_context(request: HttpRequest, editor: Editor, text: str, view: str) -> dict[str, Any]:
     """The context of the parts beside the text: findings, prompts, and the preview `view`."""
     view = view if view in PREVIEWS else ""
     try:
@@ -278,7 +278,7 @@ def check(request: HttpRequest) -> HttpResponse:
         typed = {"note": request.POST.get("note", "")}
         reason = request.POST.get(editor.reason_name, "")
         return show_editor(request, editor, content=text, view=view or "people", reason=reason, typed=typed)
-    return render(request, "editor/_checked.html", {"editor": editor, **look(request, editor, text, view)})
+    return render(request, "editor/_checked.html", {"editor": editor, **side_context(request, editor, text, view)})
 
 
 @post_only("edit")

@@ -33,7 +33,7 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 @post_only("edit")
-def look(request: HttpRequest) -> HttpResponse:
+def preview(request: HttpRequest) -> HttpResponse:
     """Takes the upload and starts the dry run."""
     target = request.POST.get("target", "").strip() or "/memories/"
     try:

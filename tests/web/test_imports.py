@@ -29,7 +29,7 @@ def zipped(**named):
 
 
 def send(client, upload, kind="basic-memory", target="/memories/", **more):
-    return client.post(f"{PAGE}look/", {"kind": kind, "files": upload, "target": target}, **more)
+    return client.post(f"{PAGE}preview/", {"kind": kind, "files": upload, "target": target}, **more)
 
 
 def test_look_then_import(as_role, books):
@@ -119,5 +119,5 @@ def test_who_may(as_role, books, client):
     ],
 )
 def test_a_refusal_stands_beside_its_field(as_role, books, upload, target, field):
-    answer = as_role("editor").post(f"{PAGE}look/", {"kind": "agents-md", "files": upload, "target": target})
+    answer = as_role("editor").post(f"{PAGE}preview/", {"kind": "agents-md", "files": upload, "target": target})
     assert answer.status_code == 422 and f'<span class="wrong" id="{field}-error">' in one_line(answer)

@@ -492,7 +492,7 @@ def test_a_data_directory_that_is_a_file_is_named(tmp_path, inside):
     assert str(taken) in done.stderr and done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("address", ["/login/", "/s/books/settings/import/look/", "/api/v1/files/memories/a.md"])
+@pytest.mark.parametrize("address", ["/login/", "/s/books/settings/import/preview/", "/api/v1/files/memories/a.md"])
 def test_what_is_far_too_large_is_refused_before_it_is_read(client, address):
     """Uploads go to the disk while they are read, also those of strangers."""
     answer = client.generic(

@@ -1,4 +1,4 @@
-"""Answers one question: may this one do this here? Pages hide what it forbids, and the server refuses it as well."""
+"""The role that each kind of action takes. Pages hide what a role may not do, and the server refuses it as well."""
 
 from __future__ import annotations
 

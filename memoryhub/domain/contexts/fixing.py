@@ -69,7 +69,7 @@ class FixReview:
 
     @property
     def sha256(self) -> str:
-        """Of the text that the change was made of, and of what it makes: a decision names it, so that nothing else is written."""
+        """The digest of the text before and after the change: a decision names it, so that nothing else is written."""
         return hashlib.sha256(self.before + b"\0" + (self.after or b"")).hexdigest()
 
     @cached_property

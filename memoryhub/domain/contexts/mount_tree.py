@@ -116,7 +116,7 @@ class MountTree:
     def spot(self, path: str) -> Spot:
         """What lies at a path, and whether its text is shown."""
         if path not in self._spots:
-            self._spots[path] = self._look(path)
+            self._spots[path] = self._find_spot(path)
         return self._spots[path]
 
     def why_withheld(self, path: str) -> str:
@@ -173,7 +173,7 @@ class MountTree:
         """Whether to look outside of the mounts: the hub runs for the person of this home, on their machine."""
         return bool(self.home)
 
-    def _look(self, path: str) -> Spot:
+    def _find_spot(self, path: str) -> Spot:
         inside = self._inside(path)
         if not inside:
             kind = DISK.kind(path) if self._may_look(path) else "folder" if self._is_above(path) else ""

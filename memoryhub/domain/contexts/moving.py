@@ -57,7 +57,7 @@ class Plan:
 
     @property
     def sha256(self) -> str:
-        """Of all texts before and after: a decision names it, so that nothing else is written than was seen."""
+        """The digest of all texts before and after: a decision names it, so that nothing else is written than was seen."""
         digest = hashlib.sha256()
         for one in self.files:
             for part in (one.path.encode(), one.before, b"" if one.after is None else one.after):

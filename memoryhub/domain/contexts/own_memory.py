@@ -54,7 +54,7 @@ def own_memories(space: Space) -> list[OwnMemory]:
 
 
 def topic_paths(space: Space, memory: OwnMemory) -> dict[int, str]:
-    """By the number of an entry the file beside the index that it leads to, where there is one."""
+    """The file beside the index that an entry leads to, by the number of the entry."""
     folder = memory.path.rpartition("/")[0]
     named = {
         one.number: f"{folder}/{one.target.removeprefix('./')}" for one in memory.entries if _is_beside(one.target)

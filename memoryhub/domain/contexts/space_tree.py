@@ -176,7 +176,7 @@ class PublishedTree(MountTree):
     def is_link(self, path: str) -> bool:
         return False
 
-    def _look(self, path: str) -> Spot:
+    def _find_spot(self, path: str) -> Spot:
         inside = self._inside(path)
         if not inside:
             return Spot("folder") if self._is_above(path) else NOTHING

@@ -93,7 +93,7 @@ def project(cast: Cast) -> None:
 
 
 def dated(revision: Revision, days: float) -> None:
-    """As if it had been made so many days ago."""
+    """Sets the date of a revision back by so many days."""
     when = timezone.now() - timedelta(days=days)
     Revision.objects.filter(pk=revision.pk).update(created_at=when)
     File.objects.filter(pk=revision.file_id, created_at__gt=when).update(created_at=when)

@@ -148,7 +148,7 @@ def spaces_of(erasure: Erasure) -> list[Space]:
 
 @transaction.atomic
 def _mark_changed(space: Space) -> None:
-    """From here on no process serves anything that it cached before."""
+    """Raises the marks of the space, so that no process serves what it cached before."""
     spaces.mark_setup(space)
     spaces.mark_longterm(space)
 

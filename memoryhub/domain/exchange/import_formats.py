@@ -57,7 +57,7 @@ def as_kept(item: Item) -> Item:
     try:
         return replace(item, name=storable(item.name), details=storable(item.details))
     except RecursionError:
-        return Item(item.kind, storable(item.name), b"", {"refused": "What is told of it is nested too deeply."})
+        return Item(item.kind, storable(item.name), b"", {"refused": "Its metadata is nested too deeply."})
 
 
 def storable(value: Any) -> Any:

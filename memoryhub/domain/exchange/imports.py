@@ -123,7 +123,7 @@ def without_secret(space: Space, item: Item) -> Item:
     except HubError as refused:
         return Item(item.kind, name, b"", {"refused": refused.message})
     except RecursionError:
-        return Item(item.kind, name, b"", {"refused": "What is told of it is nested too deeply."})
+        return Item(item.kind, name, b"", {"refused": "Its metadata is nested too deeply."})
 
 
 def judge(space: Space, item: Item, target: str) -> Line:

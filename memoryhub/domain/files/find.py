@@ -292,7 +292,7 @@ WHERE space_id = %(space)s AND thread_id = ANY(%(threads)s) AND NOT is_deleted A
 
 
 def made_at(space: Space, prefix: str, thread_id: str = "") -> dict[str, tuple[datetime, int]]:
-    """By path, what sorts the files that the hub knows below a prefix as they were made."""
+    """When each file that the hub knows below a prefix was made, and its id, by path."""
     values = {"space": space.pk, "threads": ["", thread_id], "prefix": prefix, "end": prefix[:-1] + "0"}
     return {path: (at, number) for path, at, number in statements.rows(_MADE, values, binary=True)}
 

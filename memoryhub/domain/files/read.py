@@ -53,7 +53,7 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """For whom files are read: files of a `views` mount show each agent its own. Without an agent, what the group has."""
+    """The reader of files: files of a `views` mount show each agent its own. Without an agent, what the group has."""
 
     agent: Agent | None = None
     may_recall: bool = True  # whether its token may read working and long-term memory

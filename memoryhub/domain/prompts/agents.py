@@ -196,7 +196,7 @@ def agent_by_slug(space: Space, slug: str) -> Agent:
 
 
 def agent_by_name(space: Space, name: str) -> Agent:
-    """For commands: the slug or the name."""
+    """The agent with this slug or name, as commands name it."""
     known = Agent.objects.within(space).select_related("space")
     agent = known.filter(slug=name).first() or known.filter(name=name.strip()).first()
     if agent is None and is_latin(name):

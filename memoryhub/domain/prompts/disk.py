@@ -72,8 +72,8 @@ def disk_files(places: Sequence[Place], states: Sequence[State]) -> tuple[DiskFi
 
 
 @lru_cache(maxsize=4096)
-def parse_mark(told: str) -> tuple[int, ...]:
-    return tuple(json.loads(told))
+def parse_mark(text: str) -> tuple[int, ...]:
+    return tuple(json.loads(text))
 
 
 def relative_path(directory: str, prefix: str, path: str) -> str:

@@ -255,13 +255,13 @@ def with_memory(
 ) -> PromptInputs:
     """The inputs with what long-term memory gives to the query: in its own place where the dialect has one, and in the sources
     that show it."""
-    cold, told = memory.longterm_entries(space, agent, query, gathered.mark, limits)
+    cold, more_warnings = memory.longterm_entries(space, agent, query, gathered.mark, limits)
     if shows_query(gathered):
         gathered = with_query_shown(gathered, memory.lines_of_entries(cold))
     if not retrieves:
-        return replace(gathered, warnings=(*gathered.warnings, *told))
+        return replace(gathered, warnings=(*gathered.warnings, *more_warnings))
     ingredients = replace(gathered.ingredients, longterm=cold)
-    return replace(gathered, ingredients=ingredients, warnings=(*gathered.warnings, *told))
+    return replace(gathered, ingredients=ingredients, warnings=(*gathered.warnings, *more_warnings))
 
 
 def with_query_shown(gathered: PromptInputs, lines: Sequence[views.Line]) -> PromptInputs:

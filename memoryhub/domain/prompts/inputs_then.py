@@ -93,12 +93,14 @@ def with_views_at(
     if not shown:
         return found
     limits = limits_at(space, agent, at, asked)
-    lines, told = memory.view_lines_at(space, agent, query if views.QUERY in shown.values() else "", at, limits)
+    lines, more_warnings = memory.view_lines_at(
+        space, agent, query if views.QUERY in shown.values() else "", at, limits
+    )
     sources = tuple(
         memory.view_text(source.path, lines.get(shown[source.path], ())) if source.path in shown else source
         for source in listed
     )
-    warned = [*told, *([Warn("views_then", None, PINNED_THEN)] if views.PINNED in shown.values() else [])]
+    warned = [*more_warnings, *([Warn("views_then", None, PINNED_THEN)] if views.PINNED in shown.values() else [])]
     ingredients = replace(found.ingredients, sources=sources)
     return replace(found, ingredients=ingredients, warnings=(*found.warnings, *warned))
 
@@ -115,6 +117,6 @@ def with_memory_at(
     """The inputs with working and long-term memory as they were at a past moment."""
     limits = limits_at(space, agent, at, asked)
     lived, gone = memory.working_at(space, agent, at, limits)
-    cold, told = memory.longterm_at(space, agent, query, at, limits)
+    cold, more_warnings = memory.longterm_at(space, agent, query, at, limits)
     ingredients = replace(found.ingredients, working=lived, longterm=cold)
-    return replace(found, ingredients=ingredients, warnings=(*found.warnings, *gone, *told))
+    return replace(found, ingredients=ingredients, warnings=(*found.warnings, *gone, *more_warnings))

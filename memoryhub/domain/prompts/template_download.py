@@ -56,13 +56,13 @@ def download_wheel(version: str, folder: Path) -> Path:
     return wheel
 
 
-def why_not(told: str, version: str) -> str:
+def why_not(output: str, version: str) -> str:
     """Why there is no wheel, without what pip prints: that can hold addresses and passwords."""
-    if "No module named pip" in told:
+    if "No module named pip" in output:
         return "The Python that runs the hub has no pip, so it cannot download deepagents."
-    if any(one in told for one in AWAY):
+    if any(one in output for one in AWAY):
         return "Your package index cannot be reached."
-    if "No matching distribution" in told or "Could not find a version" in told:
+    if "No matching distribution" in output or "Could not find a version" in output:
         return f"Your package index has no wheel of deepagents {version}."
     return f"pip could not download deepagents {version}."
 

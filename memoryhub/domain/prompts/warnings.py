@@ -39,7 +39,7 @@ def findings_in_part(data: bytes, part: Part) -> list[Warn]:
 
 
 def findings_in_text(text: bytes, codes: Mapping[str, str]) -> Found:
-    """For each of these detectors that finds something: the warning's code, its message, and the byte spans."""
+    """The warning's code, message and byte spans for each of these detectors that finds something."""
     if codes is ANYWHERE and text.isascii() and text.decode().replace("\n", "").replace("\t", "").isprintable():
         return ()  # what a question finds differs with every call
     key = hashlib.sha256(text).digest() + bytes([len(codes)])
@@ -52,7 +52,7 @@ def findings_in_text(text: bytes, codes: Mapping[str, str]) -> Found:
 
 def look_for_findings(text: str, codes: Mapping[str, str]) -> Found:
     found = detectors.find(text, only=codes)
-    told = []
+    warned = []
     for name, code in codes.items():
         mine = [one for one in found if one.code == name]
         if mine:
@@ -60,8 +60,8 @@ def look_for_findings(text: str, codes: Mapping[str, str]) -> Found:
             message = mine[0].message.replace(f" in line {mine[0].line}.", ".", 1)
             others = f" ({len(mine)} places)" if len(mine) > 1 else ""
             spans = tuple(byte_span(text, one.start, one.end) for one in mine[:MAX_PLACES])
-            told.append((code, message + others, spans))
-    return tuple(told)
+            warned.append((code, message + others, spans))
+    return tuple(warned)
 
 
 def byte_span(text: str, start: int, end: int) -> tuple[int, int]:

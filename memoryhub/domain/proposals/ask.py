@@ -41,8 +41,8 @@ State = Proposal.State
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A proposal that waits, and its result where asking for it told: not of one that waited before, or builds on another."""
+class AskResult:
+    """A proposal that waits, and its result where it was computed: not of one that waited before, or that builds on another."""
 
     proposal: Proposal
     found: Result | None = None
@@ -66,7 +66,7 @@ def ask(
     reason: str = "",
     thread_id: str = "",
     tool_call_id: str = "",
-) -> Asked:
+) -> AskResult:
     """What `propose` does, with what it found out about the proposal."""
     agent = asker if isinstance(asker, Agent) else None
     who = Actor.of_agent(asker) if isinstance(asker, Agent) else asker
@@ -77,7 +77,7 @@ def ask(
     )  # fmt: skip
     proposal.same_as = same_as(proposal)
     if waiting := _pending_twin(proposal):
-        return Asked(waiting)
+        return AskResult(waiting)
     made = _result_when_asked(proposal)
     if made.after == made.before and made.kind.edits_file:
         raise Invalid(f"{path} says that already: there is nothing to propose.", code="no_change", path=path)
@@ -90,7 +90,7 @@ def ask(
     edits.check_protected(made.before, made.after)
     proposal.reviewers = reviewers_for(space, places[path].rule)
     stored = _insert(proposal, found, made.kind.risk(proposal, found, made.before, made.after))
-    return Asked(stored, made if stored is proposal and made.waits_for is None else None)
+    return AskResult(stored, made if stored is proposal and made.waits_for is None else None)
 
 
 def _findings_when_asked(

@@ -187,7 +187,7 @@ def _apply(proposal: Proposal, approval: Approval, found: Result, after: bytes |
 
 
 def _agree(proposal: Proposal, approval: Approval, after: bytes | None) -> None:
-    """Where two have to agree, the first yes is stored with the text it was given to."""
+    """Stores the first of two approvals with the SHA-256 of the text that it is for."""
     now, actor = timezone.now(), approval.actor
     mine = {
         "id": actor.id, "name": actor.name, "at": now.isoformat(), "sha256": sha_of(after), "note": approval.note[:500],
@@ -264,7 +264,7 @@ def agents_barred(space: Space, actor: Actor, agents: Iterable[int | None]) -> s
 
 
 def count_to_decide(space: Space, actor: Actor, waiting: int) -> int:
-    """Of the waiting proposals those on which this person may decide: all, but for those of agents whose keys they made."""
+    """How many of the waiting proposals this person may decide on: all but those of agents whose tokens they created."""
     if not actor.is_person or spaces.get_setting(space, "who_decides") != "others":
         return waiting
     made = Token.objects.within(space).filter(agent__isnull=False, made_by=actor.name).values("agent_id")
@@ -274,7 +274,7 @@ def count_to_decide(space: Space, actor: Actor, waiting: int) -> int:
 
 
 def _check_first_time(proposal: Proposal, actor: Actor) -> None:
-    """Nobody agrees twice where two have to."""
+    """Refuses a second approval by the same person where two people have to approve."""
     if any(one["id"] == actor.id for one in proposal.approvals):
         raise Conflict("You approved it already. It waits for a second person.", code="already_approved")
 

@@ -58,7 +58,7 @@ def cuts_of(change: PromptChange) -> list[Warn]:
 
 
 def check_file_draft(space: Space, path: str, text: str) -> DraftCheck:
-    """Of a file: findings in the whole text, and the prompts that show the file."""
+    """Checks the draft of a file: findings in the whole text, and the prompts that show the file."""
     found = files.read_many(space, [path])[path]
     stored = text_of(found.content) if isinstance(found, Published) else ""
     after = {path: files.text_as_bytes(keep_ends(stored, text))}
@@ -66,7 +66,7 @@ def check_file_draft(space: Space, path: str, text: str) -> DraftCheck:
 
 
 def check_proposal_draft(proposal: Proposal, content: bytes) -> DraftCheck:
-    """Of a proposal with a reviewer's words: the findings that approving them would ask to confirm."""
+    """Checks a proposal with a reviewer's edits: the findings that approving it would ask to confirm."""
     kind, before = kind_of(proposal), result(proposal).before
     shown, text = for_editor(text_of(before or b"")), for_editor(text_of(content))
     found = kind.findings(proposal, before, content)
@@ -77,7 +77,7 @@ def check_proposal_draft(proposal: Proposal, content: bytes) -> DraftCheck:
 
 
 def check_entry_draft(space: Space, entry: LongtermEntry, text: str) -> DraftCheck:
-    """Of a long-term entry: findings alone, as no prompt shows it before it is asked for."""
+    """Checks the draft of a long-term entry: findings alone, as no prompt shows it before a query finds it."""
     found = findings.findings_in("", text)
     return DraftCheck(for_editor(entry.content), text, found)
 

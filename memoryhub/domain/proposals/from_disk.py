@@ -210,8 +210,8 @@ def _published(space: Space, path: str) -> files.Published | None:
 def _same_write(proposal: Proposal) -> str:
     if pending := proposal.change.get("pending"):  # each is decided on by itself, whatever it says
         return hashlib.sha256(f"pending\0{proposal.agent_name}\0{proposal.path}\0{pending}".encode()).hexdigest()
-    told = f"before write\0{proposal.agent_name}\0{proposal.path}\0{proposal.base_sha256}\0"
-    return hashlib.sha256(told.encode() + bytes(proposal.content or b"")).hexdigest()
+    key = f"before write\0{proposal.agent_name}\0{proposal.path}\0{proposal.base_sha256}\0"
+    return hashlib.sha256(key.encode() + bytes(proposal.content or b"")).hexdigest()
 
 
 @transaction.atomic

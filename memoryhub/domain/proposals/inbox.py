@@ -173,7 +173,7 @@ def _row(found: Result, *, counts: bool = True) -> Row:
 
 
 def _mark_alike(rows: list[Row]) -> None:
-    """Of two that say nearly the same on one path, the later names the earlier."""
+    """Notes on each row the number of an earlier one on the same path that says nearly the same."""
     texts: dict[tuple[str, str], list[tuple[int, str]]] = {}
     for row in sorted(rows, key=lambda row: row.proposal.number):
         new = _new_text(row.proposal)

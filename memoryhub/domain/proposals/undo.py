@@ -1,4 +1,4 @@
-"""After the decision: undo and reopen; and comments."""
+"""Undoing a decision, reopening a proposal, and comments."""
 
 from __future__ import annotations
 

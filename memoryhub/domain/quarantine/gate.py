@@ -136,10 +136,10 @@ def examine_beside(space: Space, text: str) -> tuple[list[Finding], str]:
     return found, _first_that_holds(gate, {one.code for one in found})
 
 
-NOTHING_KNOWN = known_texts.Known([], [], [])
+NOTHING_KNOWN = known_texts.KnownTexts([], [], [])
 
 
-def _compare(known: known_texts.Known, content: str, looking: list[str]) -> Iterator[Finding]:
+def _compare(known: known_texts.KnownTexts, content: str, looking: list[str]) -> Iterator[Finding]:
     """What an output repeats of what is known already."""
     if "duplicate" in looking:
         yield from detectors.find(content, only=["duplicate"], context=known.texts)
@@ -147,7 +147,7 @@ def _compare(known: known_texts.Known, content: str, looking: list[str]) -> Iter
         yield from _feedback(content, known.given_out)
 
 
-def _copy_of(known: known_texts.Known, content: str) -> int | None:
+def _copy_of(known: known_texts.KnownTexts, content: str) -> int | None:
     """The newest entry of the same session that says the same or nearly."""
     return first_copy(content, known.same_session)
 

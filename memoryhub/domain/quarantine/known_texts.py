@@ -61,7 +61,7 @@ working_texts: Cache[KnownText] = Cache(
 
 
 @dataclass(slots=True)
-class Known:
+class KnownTexts:
     """What an output may repeat: sources and working memory, newest first; chunks of long-term memory; and what the same agent
     said in the same session for the same readers, by the id of its entry, newest first."""
 
@@ -70,7 +70,7 @@ class Known:
     same_session: list[tuple[int, KnownText]]
 
 
-def read(space: Space, agent: Agent | None, content: str, session: str = "", scope: str = working.GROUP) -> Known:
+def read(space: Space, agent: Agent | None, content: str, session: str = "", scope: str = working.GROUP) -> KnownTexts:
     """What this agent's output may repeat."""
     asked = f"[{fingerprints.as_json(fingerprints.to_look_up(content))}]"
     values = {"space": space.pk, "agent": agent.pk if agent else NO_AGENT, "asked": asked}
@@ -86,7 +86,7 @@ def read(space: Space, agent: Agent | None, content: str, session: str = "", sco
         else:
             given_out.append((pk, KnownText(f"L-{number}", text)))
     newest_first = sorted(recent, key=lambda pair: -pair[0])
-    return Known(
+    return KnownTexts(
         known + [one for _, one in newest_first],
         [one for _, one in sorted(given_out, key=lambda pair: pair[0])],
         sorted(same_session, key=lambda pair: -pair[0]),

@@ -14,7 +14,7 @@ from memoryhub.domain.retrieval.embedder import (
     related_threshold,
     serving_embedder,
 )
-from memoryhub.domain.retrieval.index import Wanted, readers_for
+from memoryhub.domain.retrieval.index import SearchOptions, readers_for
 from memoryhub.domain.retrieval.limits import (
     MAX_ITEMS,
     Limits,

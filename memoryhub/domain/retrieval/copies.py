@@ -72,23 +72,23 @@ def group_hits(hits: Sequence[Hit]) -> list[Joined[Hit]]:
     kept = [hit for hit in hits if hit.by != "meaning" or hit.score >= FAINT * best]
     things = [hit for hit in kept if hit.layer != "activity"]
     urls = {hit.url for hit in things}
-    texts = [_said(text) for hit in things for text in (hit.title, _fact(hit))]
-    told = [hit for hit in kept if hit.layer != "activity" or not _is_about(hit, urls, texts)]
-    first = {hit.url: hit for hit in reversed(told)}  # of several pieces of one entry the best
-    return [_most_lasting_first(one) for one in join_copies((hit for hit in told if first[hit.url] is hit), _fact)]
+    texts = [_words_of(text) for hit in things for text in (hit.title, _fact(hit))]
+    shown = [hit for hit in kept if hit.layer != "activity" or not _is_about(hit, urls, texts)]
+    first = {hit.url: hit for hit in reversed(shown)}  # of several pieces of one entry the best
+    return [_most_lasting_first(one) for one in join_copies((hit for hit in shown if first[hit.url] is hit), _fact)]
 
 
 def _fact(hit: Hit) -> str:
     return hit.fact or hit.text
 
 
-def _said(text: str) -> str:
+def _words_of(text: str) -> str:
     return " ".join(WORDS.findall(text.casefold()))
 
 
 def _is_about(line: Hit, urls: set[str], texts: list[str]) -> bool:
     """Whether a line of activity is about something that was found itself."""
-    thing = _said(line.text.partition("…")[0])
+    thing = _words_of(line.text.partition("…")[0])
     return line.url in urls or (
         len(thing) > 10 and any(text.startswith(thing) or thing.startswith(text) for text in texts if text)
     )

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from memoryhub.db import statements
 from memoryhub.domain.retrieval import query_words
-from memoryhub.domain.retrieval.index import MAX_LEXEMES, MIN_WEIGHT, TEXT_COLUMNS, Hits, Query, Readers, Wanted
+from memoryhub.domain.retrieval.index import MAX_LEXEMES, MIN_WEIGHT, TEXT_COLUMNS, Hits, Query, Readers, SearchOptions
 from memoryhub.domain.retrieval.word_rank import K1, B, Candidate
 
 # The cosine with a text that says nothing is no number: nothing is like nothing.
@@ -44,7 +44,7 @@ LEFT JOIN LATERAL (SELECT {COSINE} AS cosine FROM {VECTORS} AND chunk_id = c.id)
 """  # noqa: S608 (numbers and parts of our own are put in)
 
 
-def best(space: int, query: Query, readers: Readers, wanted: Wanted) -> Hits:
+def best(space: int, query: Query, readers: Readers, wanted: SearchOptions) -> Hits:
     lexemes = query_words.lexemes_of(query.text)[:MAX_LEXEMES]
     values = {
         "lexemes": lexemes, "any_word": query_words.any_of(lexemes), "by_words": wanted.by_words,

@@ -29,7 +29,7 @@ TEXT_COLUMNS = "c.text, e.number, e.created_at, c.scope, e.actor_name, e.session
 
 
 class Index(Protocol):
-    def best(self, space: int, query: Query, readers: Readers, wanted: Wanted) -> Hits:
+    def best(self, space: int, query: Query, readers: Readers, wanted: SearchOptions) -> Hits:
         """What words and meaning bring up for a query, as these readers may see it.
 
         By words come `wanted.by_words` chunks at most, by meaning `wanted.by_meaning`: what has none of the words can only come in by
@@ -72,7 +72,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SearchOptions:
     """How many hits, from which cosine on; how many of those that are cut off, and whether all candidates are shown."""
 
     limit: int

@@ -10,7 +10,7 @@ from dataclasses import replace
 from memoryhub.domain.retrieval import in_database, in_memory, query_words, word_rank
 from memoryhub.domain.retrieval.embedder import EMBEDDER_SECONDS, query_vector, reads, serving_embedder
 from memoryhub.domain.retrieval.in_memory import postings
-from memoryhub.domain.retrieval.index import Changed, Hits, Query, Readers, Wanted
+from memoryhub.domain.retrieval.index import Changed, Hits, Query, Readers, SearchOptions
 from memoryhub.domain.retrieval.word_rank import Candidate
 from memoryhub.embedders import Embedder, EmbedderUnavailable
 from memoryhub.models import Space
@@ -22,7 +22,7 @@ def rank(
     space: Space,
     query: str,
     readers: Readers,
-    wanted: Wanted,
+    wanted: SearchOptions,
     embedder: Embedder | None = None,
     mark: int | None = None,
 ) -> Hits:
@@ -44,7 +44,7 @@ def rank(
     return hits
 
 
-def _best(space: int, query: Query, readers: Readers, wanted: Wanted, *, is_serving: bool = True) -> Hits:
+def _best(space: int, query: Query, readers: Readers, wanted: SearchOptions, *, is_serving: bool = True) -> Hits:
     """The hits of the index in memory.
 
     Vectors of an embedder that does not serve may be on their way, which changes no mark: then, and where memory changes faster

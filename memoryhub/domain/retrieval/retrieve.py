@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from memoryhub.domain import working
-from memoryhub.domain.retrieval.index import Text, Wanted, readers_for
+from memoryhub.domain.retrieval.index import SearchOptions, Text, readers_for
 from memoryhub.domain.retrieval.limits import check_limits, limits_of
 from memoryhub.domain.retrieval.rank import rank
 from memoryhub.domain.retrieval.word_rank import Candidate
@@ -87,7 +87,7 @@ def retrieve(
     first = [_hot(one, limits.max_chars) for one in newest]
     if not query.strip() or (limits.cold == 0 and not show_cut) or (scope == "agent" and agent is None):
         return Found(first, [], limits.threshold or 0.0, "", [])
-    wanted = Wanted(limits.cold, show_cut, limits.threshold, words=limits.words)
+    wanted = SearchOptions(limits.cold, show_cut, limits.threshold, words=limits.words)
     hits = rank(space, query, readers_for(agent, scope, everyone), wanted, embedder, mark)
     best, cut_off = (
         [_cold(one, hits.texts[one.id], limits.max_chars) for one in some] for some in (hits.best, hits.cut_off)

@@ -91,11 +91,11 @@ LINES = f"SELECT {lines_sql('%(space)s', '%(agent)s', '%(hot)s', '%(max_chars)s'
 
 
 @lru_cache(maxsize=256)
-def parse(told: str) -> Remembered:
+def parse(text: str) -> Remembered:
     """What `lines_sql` gave."""
     group, own, pinned, known = (
         tuple(Line(layer, pk, content, datetime.fromtimestamp(at, UTC)) for pk, content, at in rows)
-        for layer, rows in zip((WORKING, WORKING, LONGTERM, LONGTERM), json.loads(told), strict=True)
+        for layer, rows in zip((WORKING, WORKING, LONGTERM, LONGTERM), json.loads(text), strict=True)
     )
     ids = sorted((line.id for line in (*group, *own)), reverse=True)
     return Remembered(

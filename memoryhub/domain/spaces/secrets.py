@@ -65,8 +65,8 @@ def refuses_secrets(space: Space) -> bool:
 
 def value_digest(space: Space, value: str) -> str:
     """The keyed digest under which a value is known: nobody without the hub's key can try values against it."""
-    told = f"no secret\0{space.pk}\0{value}".encode("utf-8", "surrogatepass")
-    return hmac.new(settings.SECRET_KEY.encode(), told, "sha256").hexdigest()
+    keyed = f"no secret\0{space.pk}\0{value}".encode("utf-8", "surrogatepass")
+    return hmac.new(settings.SECRET_KEY.encode(), keyed, "sha256").hexdigest()
 
 
 def allowed_values(space: Space, values: Iterable[str]) -> set[str]:

@@ -57,12 +57,12 @@ def decide(program: str, tool: str, arguments: Any, folder: str, session: str = 
     if not refused:
         return ALLOWED
     # A refusal without a proposal says why nothing was recorded: it comes before those that were recorded elsewhere.
-    told = next((one for one in refused if one.proposal is None), refused[0])
+    answer = next((one for one in refused if one.proposal is None), refused[0])
     firsts = [found[0] for found in of_calls if found]
-    if told.proposal is not None and len(firsts) > 1:
+    if answer.proposal is not None and len(firsts) > 1:
         numbers = ", ".join(str(one.proposal) for one in firsts)
-        told = replace(told, says=SEVERAL.format(numbers=numbers, paths=", ".join(one.path for one in firsts)))
-    return told if all(of_calls) else replace(told, says=f"{told.says} {OTHERS}")
+        answer = replace(answer, says=SEVERAL.format(numbers=numbers, paths=", ".join(one.path for one in firsts)))
+    return answer if all(of_calls) else replace(answer, says=f"{answer.says} {OTHERS}")
 
 
 def _refusals(program: str, call: ToolCall, folder: str, session: str) -> Iterator[Decision]:

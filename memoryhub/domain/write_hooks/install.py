@@ -38,8 +38,8 @@ class HookPlace:
         """What a click carries, so that nothing else is written than was looked at."""
         if self.change is None:
             return ""
-        told = (self.change.before or b"no file", self.change.after or b"no file")
-        return hashlib.sha256(b"\0".join(told)).hexdigest()
+        sides = (self.change.before or b"no file", self.change.after or b"no file")
+        return hashlib.sha256(b"\0".join(sides)).hexdigest()
 
     @property
     def texts(self) -> tuple[str, str]:

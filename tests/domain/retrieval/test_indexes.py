@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memoryhub.domain import longterm, prompts, retrieval, spaces
 from memoryhub.domain.retrieval import in_database, in_memory
-from memoryhub.domain.retrieval.index import Query, Wanted, readers_for
+from memoryhub.domain.retrieval.index import Query, SearchOptions, readers_for
 from memoryhub.models import HUB
 from tests.domain.layers import answer_from, clear_caches, space  # noqa: F401
 
@@ -51,7 +51,7 @@ def test_both_indexes_bring_up_the_same(db, monkeypatch, kept, with_vector, text
             readers_for(agent, "agent", False),
             readers_for(None, None, True),
         ):
-            given_ = (space.pk, asked, readers, Wanted(20, candidates=True))
+            given_ = (space.pk, asked, readers, SearchOptions(20, candidates=True))
             here, there = in_memory.best(*given_), in_database.best(*given_)
             assert measured(here) == values(there) and here.texts == there.texts
             mixed = {one.id: one.mixed for one in there.best}

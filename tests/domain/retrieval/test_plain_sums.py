@@ -10,7 +10,7 @@ import pytest
 
 from memoryhub.db import statements
 from memoryhub.domain import longterm, retrieval
-from memoryhub.domain.retrieval import Candidate, Wanted, query_words, word_rank
+from memoryhub.domain.retrieval import Candidate, SearchOptions, query_words, word_rank
 from memoryhub.domain.retrieval.index import MIN_WEIGHT
 from memoryhub.domain.retrieval.word_rank import Corpus
 from memoryhub.embedders import EmbedderUnavailable
@@ -82,7 +82,7 @@ class Plain:
         words = self.by_words(query)
         cosines = self.by_meaning(query, embedder) if embedder else {}
         scores = {chunk: found[0] for chunk, found in words.items()}
-        (may, sure), (near, nearest) = best(scores, Wanted(wanted).by_words), best(cosines, wanted)
+        (may, sure), (near, nearest) = best(scores, SearchOptions(wanted).by_words), best(cosines, wanted)
         found = [Candidate(chunk, cosines.get(chunk), *words.get(chunk, (0.0, 0.0))) for chunk in may | near]
         share = word_rank.HALF if embedder is None or retrieval.reads(embedder, query) else word_rank.MOST
         return {one.id: one for one in word_rank.fuse(found, share)}, sure | nearest

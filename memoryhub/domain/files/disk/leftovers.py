@@ -62,7 +62,7 @@ def _record_if_new(space: Space, file: File, place: Place, content: bytes) -> No
 
 
 def recover_leftovers(space: Space, mount: Mount) -> int:
-    """At the start: record and remove temporary files of writes that were cut off; answers how many there were."""
+    """Called at the start: records and removes temporary files of writes that were cut off; answers how many there were."""
     place = place_in_mount(mount, mount.prefix)
     if not isinstance(place.store, FilesystemStore):
         return 0

@@ -43,7 +43,7 @@ class DiskText:
 
     @property
     def sha256(self) -> str:
-        """Of the text as the hub stores it."""
+        """The SHA-256 of the text as the hub stores it."""
         return self.digest if self.text is self.raw else sha_of(self.text)
 
 

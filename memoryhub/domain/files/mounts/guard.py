@@ -98,7 +98,7 @@ def is_named(space: Space, agent_id: int | None, path: str, reasons: frozenset[s
 
 
 def why_program(space: Space, agent_id: int | None, place: Place, path: str, content: bytes | None = None) -> str:
-    """For a proposal: why its path or text is no memory, as a sentence; empty for memory. Refused where no rule names it."""
+    """Why the path or text of a proposal is no memory, as a sentence; empty for memory. Refused where no rule names it."""
     reasons = why_not_memory(place, path, content)
     if reasons and not is_named(space, agent_id, path, reasons):
         raise not_memory_error(path, reasons)

@@ -16,9 +16,9 @@ from memoryhub.models import Agent, Space
 
 
 @lru_cache(maxsize=256)
-def parse_entries(told: str) -> tuple[tuple[Entry, ...], str]:
+def parse_entries(text: str) -> tuple[tuple[Entry, ...], str]:
     """Working entries from JSON, and their ids as an array. Times come as numbers: parsing those is ten times quicker."""
-    found = json.loads(told)
+    found = json.loads(text)
     entries = (Entry(pk, text, datetime.fromtimestamp(at, UTC), own=own) for pk, text, at, own in found)
     return tuple(entries), "{" + ",".join(str(pk) for pk, *_ in found) + "}"
 

@@ -61,7 +61,7 @@ def longterm_at(
 ) -> tuple[tuple[Entry, ...], list[Warn]]:
     """The pieces that fit the query best in long-term memory at that moment, with the texts of that time."""
     changed = changed_since(space, agent, at)
-    wanted = retrieval.Wanted(candidate_count(changed, limits.cold), 0, limits.threshold, True, limits.words)
+    wanted = retrieval.SearchOptions(candidate_count(changed, limits.cold), 0, limits.threshold, True, limits.words)
     readers = readers_for(agent, None, False)
     hits = retrieval.rank(space, query, readers, wanted)
     old = {piece.id: piece for piece in pieces_at(space, changed[:MAX_CHANGED], at)}
@@ -76,14 +76,14 @@ def longterm_at(
         words=hits.words,
         uncut=hits.uncut,
     )
-    told = as_warnings(hits.warnings)
+    warned = as_warnings(hits.warnings)
     if len(changed) > MAX_CHANGED:
-        told.append(Warn("longterm_memory_gone", None, LONGTERM_GONE.format(most=MAX_CHANGED)))
+        warned.append(Warn("longterm_memory_gone", None, LONGTERM_GONE.format(most=MAX_CHANGED)))
     entries = (
         past_entry(one, old[one.id], limits) if one.id in old else current_entry(one, hits.texts[one.id], limits)
         for one in kept
     )
-    return tuple(entries), told
+    return tuple(entries), warned
 
 
 def as_warnings(warnings: list[str]) -> list[Warn]:

@@ -33,7 +33,7 @@ def view_lines_at(
     space: Space, agent: Agent, query: str, at: datetime, limits: Limits
 ) -> tuple[dict[str, list[views.Line]], list[Warn]]:
     """The lines of each file that shows memory at a past moment, as far as stored rows still tell; pinned are those of today."""
-    entries, told = working_at(space, agent, at, limits)
+    entries, warned = working_at(space, agent, at, limits)
     group, own = (
         [views.Line(views.WORKING, one.id, one.content, one.created_at) for one in entries if one.own is is_own]
         for is_own in (False, True)
@@ -41,11 +41,11 @@ def view_lines_at(
     cold: tuple[Entry, ...] = ()
     if query:
         cold, more = longterm_at(space, agent, query, at, limits)
-        told += more
+        warned += more
     now = views.remembered(space, agent, limits).lines
     own += [line for line in now[OWN] if line.layer == views.LONGTERM and line.at <= at]
     pinned = [line for line in now[PINNED] if line.at <= at]
-    return {WORKING: group, OWN: own, PINNED: pinned, QUERY: lines_of_entries(cold)}, told
+    return {WORKING: group, OWN: own, PINNED: pinned, QUERY: lines_of_entries(cold)}, warned
 
 
 def lines_of_entries(found: Iterable[Entry]) -> list[views.Line]:

@@ -317,7 +317,7 @@ class Move(ChangeKind):
 
 
 def _first_to_send(proposal: Proposal, after: bytes) -> Actor | None:
-    """Of two who have to agree, the one who sent this text first; none where one decides."""
+    """The person who approved this text first, where two have to approve; None where one decides."""
     found = next((one for one in proposal.approvals if one["sha256"] == sha_of(after)), None)
     return Actor("person", found["id"], found["name"]) if found else None
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from memoryhub.domain.retrieval import vector_index
 from memoryhub.domain.retrieval.in_memory import postings, texts, vectors
-from memoryhub.domain.retrieval.index import Changed, Hits, Query, Readers, Wanted, fits_in_memory
+from memoryhub.domain.retrieval.index import Changed, Hits, Query, Readers, SearchOptions, fits_in_memory
 from memoryhub.domain.retrieval.word_rank import Candidate
 
 TRIES = 3  # what changes between two statements of one query is asked for again, but not for ever
 NO_WORDS = (0.0, 0.0)
 
 
-def best(space: int, query: Query, readers: Readers, wanted: Wanted) -> Hits:
+def best(space: int, query: Query, readers: Readers, wanted: SearchOptions) -> Hits:
     for _ in range(TRIES):
         try:
             return _best_at_one_mark(space, query, readers, wanted)
@@ -24,7 +24,7 @@ def best(space: int, query: Query, readers: Readers, wanted: Wanted) -> Hits:
     raise Changed
 
 
-def _best_at_one_mark(space: int, query: Query, readers: Readers, wanted: Wanted) -> Hits:
+def _best_at_one_mark(space: int, query: Query, readers: Readers, wanted: SearchOptions) -> Hits:
     counts = postings.count(space, readers, query.text)
     words = postings.best(space, readers, counts, wanted.by_words)
     cosines: dict[int, float | None] = dict.fromkeys(words)
