@@ -90,7 +90,7 @@ def queries(space: object, count: int = 37, seed: int = 3) -> list[Any]:
 
 RAW = (
     "SELECT chunk_id, 1 - (vector::halfvec({d}) <=> %s::halfvec({d})) FROM memoryhub_embedding WHERE space_id = {space} "
-    "AND embedded_by = '{by}' AND in_index ORDER BY vector::halfvec({d}) <=> %s::halfvec({d}) LIMIT 5"
+    "AND embedded_by = '{by}' AND {inside} ORDER BY vector::halfvec({d}) <=> %s::halfvec({d}) LIMIT 5"
 )
 EXACTLY = (
     "WITH d AS MATERIALIZED (SELECT chunk_id, vector::halfvec({d}) <=> %s::halfvec({d}) AS far FROM memoryhub_embedding "
@@ -113,7 +113,7 @@ def retrieval_against_raw(space: object) -> list[Row]:
 
     embedder = retrieval.serving_embedder(space)
     vectors = queries(space)
-    names = {"d": embedder.dimensions, "by": embedder.embedded_by, "space": space.pk}
+    names = {"d": embedder.dimensions, "by": embedder.embedded_by, "space": space.pk, "inside": vector_index.IN_OWN}
     is_exact = chunks_in(space) <= vector_index.MAX_EXACT
     sql = (EXACTLY if is_exact else RAW).format(**names)
     at = iter(range(10**9))

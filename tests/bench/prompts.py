@@ -221,13 +221,14 @@ def vector_query(scene: Scene) -> Callable[[], Any]:
     """The prepared statement that finds the nearest five, and nothing else."""
     from memoryhub.db import statements
     from memoryhub.domain import retrieval
+    from memoryhub.domain.retrieval import vector_index
 
     embedder = retrieval.serving_embedder(scene.space)
     vector = retrieval.query_vector(embedder, QUERY)
     far = f"vector::halfvec({embedder.dimensions}) <=> %(vector)s::halfvec({embedder.dimensions})"
     sql = (
         f"SELECT chunk_id, 1 - ({far}) FROM memoryhub_embedding WHERE space_id = {scene.space.pk} "
-        f"AND embedded_by = '{embedder.embedded_by}' AND in_index ORDER BY {far} LIMIT 5"
+        f"AND embedded_by = '{embedder.embedded_by}' AND {vector_index.IN_OWN} ORDER BY {far} LIMIT 5"
     )
     return lambda: statements.rows(sql, {"vector": vector})
 

@@ -206,7 +206,7 @@ def test_of_two_lanes_one_makes_the_index_of_vectors(space, embedder):
     named = vector_index.index_names(space.pk, embedder.embedded_by)[0]
     assert raised == []
     assert [one for one in said if one.startswith("CREATE")] == [f'CREATE INDEX CONCURRENTLY "{named}"']
-    assert vector_index.has_vector_index(space.pk, embedder)
+    assert vector_index.standing_index(space.pk, embedder)
 
 
 def test_of_two_lanes_one_makes_the_index_anew_that_a_process_left_half_made(space, embedder):
@@ -218,7 +218,7 @@ def test_of_two_lanes_one_makes_the_index_anew_that_a_process_left_half_made(spa
     connection.close()
     assert vector_index._standing()[named] == vector_index.MISSING
     raised, said = made_at_once(*[lambda: vector_index.make_vector_index(space, embedder)] * 2)
-    assert raised == [] and vector_index.has_vector_index(space.pk, embedder)
+    assert raised == [] and vector_index.standing_index(space.pk, embedder)
     assert sum(one.startswith("CREATE") for one in said) == 1
 
 
@@ -231,7 +231,7 @@ def test_indexes_of_two_embedders_are_not_made_at_one_moment(space, embedder):
     assert raised == [] and sum(one.startswith("CREATE") for one in said) == 1
     vector_index.make_vector_index(space, embedder)
     vector_index.make_vector_index(space, other)
-    assert vector_index.has_vector_index(space.pk, embedder) and vector_index.has_vector_index(space.pk, other)
+    assert vector_index.standing_index(space.pk, embedder) and vector_index.standing_index(space.pk, other)
     retrieval.drop_vector_index(space, other.embedded_by)
 
 
@@ -245,7 +245,7 @@ def test_an_index_in_the_making_is_not_dropped_by_another_lane(space, embedder):
     raised, said = made_at_once(*acts, mode="ROW EXCLUSIVE")
     Embedding.objects.bulk_create(kept)
     assert raised == [] and len([one for one in said if one.startswith("CREATE")]) == 1
-    assert vector_index.has_vector_index(space.pk, embedder)
+    assert vector_index.standing_index(space.pk, embedder)
 
 
 # ---- erasing, beside decisions

@@ -34,6 +34,9 @@ from memoryhub.models import ChunkCount, Embedding, Space
 MAX_EXACT = 2000  # vectors of one space, whatever their length; above, the index is quicker and right enough
 BATCH = 200  # rows that are let in at once, so that nobody waits for them long
 
+# What is in a shared index, and what is in a space's own: each says that the vector was let in, in words that PostgreSQL does not
+# prove from the other's. Else it may take the shared one where both stand, for it believes that to be cheaper.
+IN_SHARED, IN_OWN = "in_index", "in_index::int = 1"
 DISTANCE = "vector::halfvec({d}) <=> %(vector)s::halfvec({d})"
 OF_SPACE = "FROM memoryhub_embedding WHERE space_id = {space} AND embedded_by = '{by}' AND {readable}"
 ONE_BY_ONE = f"SELECT chunk_id, {DISTANCE} AS distance {OF_SPACE}"
@@ -42,7 +45,7 @@ EXACT = (
 )
 BY_INDEX = f"""
 SELECT chunk_id, 1 - distance AS cosine FROM (
-    (SELECT chunk_id, {DISTANCE} AS distance {OF_SPACE} AND in_index ORDER BY {DISTANCE} LIMIT {{limit}})
+    (SELECT chunk_id, {DISTANCE} AS distance {OF_SPACE} AND {{inside}} ORDER BY {DISTANCE} LIMIT {{limit}})
     UNION ALL
     (SELECT * FROM ({ONE_BY_ONE} AND NOT in_index OFFSET 0) outside ORDER BY distance LIMIT {{limit}})
 ) nearest ORDER BY distance LIMIT {{limit}}
@@ -72,10 +75,10 @@ FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = 'memo
 # (`hnsw.ef_search` 60 in place of 30) to find as much, and the index takes two thirds of the time to make.
 EF_CONSTRUCTION = 128
 MOST_OWN = 100  # spaces with an index of their own
-OWN = "embedding_of_"
+OWN = "embedding_own_"
 WORK = "memoryhub.vector_index"  # of two on this table, whatever the embedder, PostgreSQL would end one as a deadlock
 CHECKED_EACH = 30  # seconds
-has_index: Cache[bool] = Cache(
+standing_indexes: Cache[str] = Cache(
     "vector indexes", key="index names", max_items=1000, invalidated_by="half a minute; `forget_vector_index` in this process",
     saves="a look into PostgreSQL's catalogue for each query",
 )  # fmt: skip
@@ -85,11 +88,11 @@ def cosines(
     space: int, mark: int, chunks: int, query: Query, readers: Readers, limit: int, others: list[int]
 ) -> dict[int, float]:
     """The cosines of so many of the nearest chunks and of these others, under the mark of the space; else `Changed`."""
-    by_index = query.embedder is not None and is_index_used(space, chunks, query.dimensions, query.embedder)
-    rows = _read_cosines(space, query, readers, limit, others, by_index=by_index)
-    if by_index and sum(bool(is_nearest) for _, is_nearest, *_ in rows) < limit:
+    inside = index_used(space, chunks, query.dimensions, query.embedder) if query.embedder else ""
+    rows = _read_cosines(space, query, readers, limit, others, inside)
+    if inside and sum(bool(is_nearest) for _, is_nearest, *_ in rows) < limit:
         # The index gives up where next to none of those that it comes upon are meant.
-        rows = _read_cosines(space, query, readers, limit, others, by_index=False)
+        rows = _read_cosines(space, query, readers, limit, others, "")
     if mark_in(rows) != mark:
         raise Changed
     # The cosine with a text that says nothing is no number: nothing is like nothing.
@@ -97,24 +100,25 @@ def cosines(
 
 
 def _read_cosines(
-    space: int, query: Query, readers: Readers, limit: int, others: list[int], *, by_index: bool
+    space: int, query: Query, readers: Readers, limit: int, others: list[int], inside: str
 ) -> list[tuple[Any, ...]]:
-    sql = _cosines_sql(space, query.embedded_by, query.dimensions, readers.condition, limit, by_index)
+    sql = _cosines_sql(space, query.embedded_by, query.dimensions, readers.condition, limit, inside)
     return statements.rows(sql, {"vector": query.vector, "others": statements.as_numbers(others)}, binary=True)
 
 
 def nearest_by_index(space: Space, embedder: Embedder, limit: int) -> str:
     """A query for the ids and cosines of the chunks nearest to `%(vector)s`; empty where the index is not used."""
-    if not is_index_used(space.pk, chunk_count(space), embedder.dimensions, embedder):
+    inside = index_used(space.pk, chunk_count(space), embedder.dimensions, embedder)
+    if not inside:
         return ""
     names = {"space": int(space.pk), "by": embedder.embedded_by, "d": int(embedder.dimensions)}
-    return BY_INDEX.format(readable="true", limit=int(limit), **names)
+    return BY_INDEX.format(readable="true", inside=inside, limit=int(limit), **names)
 
 
 @lru_cache(maxsize=1024)
-def _cosines_sql(space: int, by: str, dimensions: int, readable: str, limit: int, by_index: bool) -> str:
+def _cosines_sql(space: int, by: str, dimensions: int, readable: str, limit: int, inside: str) -> str:
     names = {"space": int(space), "by": by, "d": int(dimensions), "readable": readable, "limit": int(limit)}
-    return NEAREST.format(nearest=(BY_INDEX if by_index else EXACT).format(**names), **names)
+    return NEAREST.format(nearest=(BY_INDEX if inside else EXACT).format(inside=inside, **names), **names)
 
 
 def is_large(chunks: int, dimensions: int) -> bool:
@@ -122,24 +126,25 @@ def is_large(chunks: int, dimensions: int) -> bool:
     return chunks > MAX_EXACT and not fits_in_memory(chunks, dimensions)
 
 
-def is_index_used(space: int, chunks: int, dimensions: int, embedder: Embedder) -> bool:
-    """Whether such a space is searched by an index: it is worth it, and there."""
-    return is_large(chunks, dimensions) and has_vector_index(space, embedder)
+def index_used(space: int, chunks: int, dimensions: int, embedder: Embedder) -> str:
+    """What is in the index by which such a space is searched, as `inside`; empty where it is not worth it, or there is none."""
+    return standing_index(space, embedder) if is_large(chunks, dimensions) else ""
 
 
-def has_vector_index(space: int, embedder: Embedder) -> bool:
-    """Whether the space's vectors have an index; each process asks again after half a minute."""
+def standing_index(space: int, embedder: Embedder) -> str:
+    """What is in the index of a space's vectors that can be used; empty without one. Each process asks again after half a minute."""
     names, half_minute = index_names(space, embedder.embedded_by), int(time.monotonic() // CHECKED_EACH)
-    found = has_index.get(names, half_minute)
+    found = standing_indexes.get(names, half_minute)
     if found is None:
         standing = _standing()
-        found = any(standing.get(name, MISSING).is_valid for name in names)
-        has_index.put(names, found, half_minute)
+        own, *shared = (standing.get(name, MISSING).is_valid for name in names)
+        found = IN_OWN if own else IN_SHARED if any(shared) else ""
+        standing_indexes.put(names, found, half_minute)
     return found
 
 
 def forget_vector_index() -> None:
-    has_index.clear()
+    standing_indexes.clear()
 
 
 class State(NamedTuple):
@@ -213,11 +218,11 @@ def make_vector_index(space: Space, embedder: Embedder) -> None:
         if not named:  # somebody is at it, or just was; the next run looks again
             return
         by, dimensions = embedder.embedded_by, int(embedder.dimensions)
-        only = f"space_id = {int(space.pk)} AND " if named.startswith(OWN) else ""
+        inside = f"space_id = {int(space.pk)} AND {IN_OWN}" if named.startswith(OWN) else IN_SHARED
         _drop(cursor, [named])  # of a process that ended while it made it
         cursor.execute(
             f'CREATE INDEX {_how()}"{named}" ON memoryhub_embedding USING hnsw ((vector::halfvec({dimensions})) halfvec_cosine_ops) '
-            f"WITH (ef_construction = {EF_CONSTRUCTION}) WHERE {only}embedded_by = '{by}' AND in_index"
+            f"WITH (ef_construction = {EF_CONSTRUCTION}) WHERE embedded_by = '{by}' AND {inside}"
         )
     forget_vector_index()
 

@@ -26,8 +26,16 @@ def large_from_500_on(monkeypatch):
     clear_caches()
 
 
+def used(space, vector):
+    """The vector indexes that a search reads."""
+    embedder = retrieval.serving_embedder(space)
+    sql = retrieval.nearest_by_index(space, embedder, 5)
+    plan = statements.rows("EXPLAIN " + sql, {"vector": statements.Half.of(vector)})
+    return {name for name in indexes() if any(name in line for (line,) in plan)}
+
+
 def indexes():
-    return {name for name in vector_index._standing() if name.startswith(("embedding_of", "embedding_near"))}
+    return {name for name in vector_index._standing() if name.startswith(("embedding_own", "embedding_near"))}
 
 
 def nearest(space, monkeypatch, vector, **more):
@@ -47,7 +55,7 @@ def test_a_large_space_is_searched_by_the_index_and_loses_next_to_nothing(space,
     chunks, noise = fill_with_noise(space, 1500)
     longterm.run_reembedding(space, "wordllama")
     embedder = retrieval.serving_embedder(space)
-    assert vector_index.has_vector_index(space.pk, embedder)
+    assert vector_index.standing_index(space.pk, embedder)
     rng = np.random.default_rng(3)
     hits = 0
     for at in rng.integers(0, 1500, 20):
@@ -67,7 +75,7 @@ def test_a_large_space_is_searched_by_the_index_and_loses_next_to_nothing(space,
 def test_what_is_promoted_into_a_large_space_is_found_at_once_and_enters_later(space, monkeypatch):
     fill_with_noise(space, 600)
     vector_index.let_in_all()
-    assert inside(space) == 601 and vector_index.has_vector_index(space.pk, retrieval.serving_embedder(space))
+    assert inside(space) == 601 and vector_index.standing_index(space.pk, retrieval.serving_embedder(space))
     entry = longterm.store(space, HUB, FACT)
 
     (chunk,) = chunks.chunks_of(entry)
@@ -106,17 +114,22 @@ def test_the_index_of_an_older_version_serves_until_every_large_space_has_its_ow
     _, noise = fill_with_noise(space, 600)
     vector_index.let_in_all()
     embedder = retrieval.serving_embedder(space)
-    own, _, older = vector_index.index_names(space.pk, embedder.embedded_by)
-    with connection.cursor() as cursor:
-        cursor.execute(f'ALTER INDEX "{own}" RENAME TO "{older}"')
+    own, shared, older = vector_index.index_names(space.pk, embedder.embedded_by)
+    with monkeypatch.context() as patched, connection.cursor() as cursor:
+        cursor.execute(f'DROP INDEX "{own}"')
+        patched.setattr(vector_index, "MOST_OWN", 0)
+        vector_index.make_vector_index(space, embedder)
+        cursor.execute(f'ALTER INDEX "{shared}" RENAME TO "{older}"')
     vector_index.forget_vector_index()
-    assert vector_index.has_vector_index(space.pk, embedder)
+    assert vector_index.standing_index(space.pk, embedder)
     before = nearest(space, monkeypatch, noise[0])
     monkeypatch.setattr(vector_index, "make_vector_index", lambda space, embedder: None)  # another process is at it
     vector_index.let_in_all()
     assert indexes() == {older}
     monkeypatch.undo()
     large_from_500_on(monkeypatch)
+    vector_index.make_vector_index(space, embedder)
+    assert indexes() == {own, older} and used(space, noise[0]) == {own}
     vector_index.let_in_all()
     assert indexes() == {own} and nearest(space, monkeypatch, noise[0]) == before
 
@@ -130,7 +143,7 @@ def test_each_large_space_has_an_index_of_its_own_until_there_are_too_many(space
     vector_index.let_in_all()
     by = retrieval.serving_embedder(space).embedded_by
     (own, shared, _), theirs = (vector_index.index_names(one.pk, by) for one in (space, other))
-    assert indexes() in ({own, shared}, {theirs[0], shared})
+    assert indexes() in ({own, shared}, {theirs[0], shared}) and used(space, noise[0]) in ({own}, {shared})
     Embedding.objects.within(other).delete()
     other.delete()
     vector_index.let_in_all()
@@ -151,7 +164,7 @@ def test_what_a_process_can_keep_stays_outside(space, monkeypatch):
     monkeypatch.setattr(index, "MAX_KEPT_BYTES", 12 << 20)
     fill_with_noise(space, 600)
     assert vector_index.let_in_all() == 0
-    assert inside(space) == 0 and not vector_index.has_vector_index(space.pk, retrieval.serving_embedder(space))
+    assert inside(space) == 0 and not vector_index.standing_index(space.pk, retrieval.serving_embedder(space))
 
 
 def test_another_vector_in_the_place_of_one_that_entered_stands_outside(space):
@@ -176,7 +189,7 @@ def test_a_new_embedder_has_its_index_before_it_serves(space):
     fill_with_noise(space, 600)
     longterm.run_reembedding(space, "hashing")
     space.refresh_from_db()
-    assert vector_index.has_vector_index(space.pk, retrieval.serving_embedder(space)) and inside(space) == 601
+    assert vector_index.standing_index(space.pk, retrieval.serving_embedder(space)) and inside(space) == 601
 
 
 def test_letting_in_is_work_that_comes_again(space):
