@@ -9,11 +9,12 @@ from contextlib import suppress
 import pytest
 from django.db import connection, connections, transaction
 
-from memoryhub.domain import accounts, files, prompts, proposals, spaces
+from memoryhub.domain import files, prompts, proposals, spaces
 from memoryhub.errors import HubError
 from memoryhub.models import HUB, Actor, File, Proposal, Revision
 from tests.api.calling import code
 from tests.fixtures.secret_texts import HEX, UPPER, made
+from tests.owners import create_hub_owner
 
 PATH, RULED = "/memories/notes.md", "/rules/team.md"
 AWS, GITHUB = "AK" + "IA" + made(16, UPPER), "gh" + "p_" + made(36)
@@ -154,7 +155,7 @@ def test_a_key_over_two_lines(space, forge, joint, key):
 
 
 def test_a_key_split_over_two_proposals_is_refused_when_the_second_is_approved(space, forge):
-    rk = Actor.of_person(accounts.create_person(HUB, "rk", is_hub_owner=True), "owner")
+    rk = Actor.of_person(create_hub_owner("rk"), "owner")
     spaces.add_member(space, HUB, rk.person, "owner")
     path = "/review/a.md"
     files.write(space, HUB, path, b"- one\n- two\n- three\n")

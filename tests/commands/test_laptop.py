@@ -15,6 +15,7 @@ from memoryhub.dialects.coding.claude_memory import project_slug
 from memoryhub.domain import coding_agents, contexts, files, spaces
 from memoryhub.errors import Conflict, Forbidden
 from memoryhub.models import HUB, File, Mount, Space
+from tests.owners import create_hub_owner
 from tests.running import Hub, clean, command, data_dir, place, sign_in_by_link, started_once  # noqa: F401  fixtures
 from tests.unprivileged import unprivileged
 
@@ -196,10 +197,9 @@ def test_showing_again_adds_only_what_is_new(shown, home):
 
 
 def test_the_context_has_the_files_of_the_home(shown, home):
-    from memoryhub.domain import accounts
     from memoryhub.models import Actor, Role
 
-    owner = accounts.create_person(HUB, "mia", is_hub_owner=True)
+    owner = create_hub_owner("mia")
     spaces.add_member(shown.space, HUB, owner, Role.OWNER)
     actor = Actor.of_person(owner, Role.OWNER)
     mount = Mount.objects.within(shown.space).get(prefix="/shop/")

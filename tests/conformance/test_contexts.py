@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from memoryhub.dialects.coding.claude_memory import project_slug
-from memoryhub.domain import accounts, coding_agents, contexts, files, spaces
+from memoryhub.domain import coding_agents, contexts, files, spaces
 from memoryhub.models import HUB, Actor, Mount, OnDisk, Proposal, Role, Space
 from tests.conformance.coding_agents import programs, trees
+from tests.owners import create_hub_owner
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PROGRAMS = {"claude-code": programs.claude_code, "codex": programs.codex, "gemini-cli": programs.gemini_cli}
@@ -37,7 +38,7 @@ def laptop(tmp_path):
     shown = contexts.show_laptop(HUB, str(home), found, [str(home / "shop")])
     for mount in Mount.objects.within(shown.space):
         files.take_in_mount(shown.space, mount)
-    owner = accounts.create_person(HUB, "mia", is_hub_owner=True)
+    owner = create_hub_owner("mia")
     spaces.add_member(shown.space, HUB, owner, Role.OWNER)
     return home, Space.objects.get(pk=shown.space.pk), Actor.of_person(owner, Role.OWNER)
 

@@ -16,6 +16,7 @@ from memoryhub.domain import accounts, spaces
 from memoryhub.models import HUB, ActivityLine, Membership, Person
 from memoryhub.settings_sign_in import Oidc
 from memoryhub.web import oidc
+from tests.owners import create_hub_owner
 from tests.web import provider
 
 pytestmark = pytest.mark.django_db
@@ -134,7 +135,7 @@ def test_domains_may_sign_up(client, hub):
 
 
 def test_a_name_never_takes_over_an_account(client, hub):
-    rk = accounts.create_person(HUB, "rk", email="rk@example.org", is_hub_owner=True)
+    rk = create_hub_owner("rk", email="rk@example.org")
     go(client, "sly")
     assert signed_in(client) == "rk-2"
     assert rk.pk != int(client.session["_auth_user_id"])
@@ -145,7 +146,7 @@ def test_a_name_never_takes_over_an_account(client, hub):
 
 def test_deactivated_people_stay_out_and_their_sessions_end(client, hub):
     go(client, "nina")
-    accounts.create_person(HUB, "boss", is_hub_owner=True)
+    create_hub_owner("boss")
     spaces.deactivate_person(HUB, Person.objects.get(username="nina"))
     assert not signed_in(client)
     refused = go(client, "nina")

@@ -20,6 +20,7 @@ from tests import walking
 from tests.messages import catalogue
 from tests.messages.bare import LITERAL, READ_OUT
 from tests.messages.prose import prose
+from tests.owners import create_hub_owner
 from tests.web.test_links import get_with
 
 pytestmark = pytest.mark.django_db
@@ -119,7 +120,7 @@ def test_lines_of_activity_that_are_found_are_chinese(text, adds, shown):
 
 def test_pages_of_the_demo_are_chinese(known):
     space = demo.make()
-    person = accounts.create_person(HUB, "wei", is_hub_owner=True)
+    person = create_hub_owner("wei")
     accounts.set_language(person, "zh-hans")
     spaces.add_member(space, HUB, person, "owner")
     client = Client()

@@ -6,6 +6,7 @@ from django.test import Client
 from memoryhub.domain import accounts, spaces
 from memoryhub.models import HUB, Membership, Person
 from memoryhub.settings_sign_in import Proxy, proxy_addresses
+from tests.owners import create_hub_owner
 
 pytestmark = pytest.mark.django_db
 
@@ -81,7 +82,7 @@ def test_other_ways_in_stay(client, proxied, nina):
 
 def test_the_rules_for_people_hold(client, proxied, nina):
     assert open_account(client, "somebody").status_code == 403
-    accounts.create_person(HUB, "boss", is_hub_owner=True)
+    create_hub_owner("boss")
     open_account(client, "nina")
     spaces.deactivate_person(HUB, nina)
     assert open_account(client, "nina").status_code == 403

@@ -13,6 +13,7 @@ from memoryhub.domain import accounts, files, nodes, prompts, proposals, spaces
 from memoryhub.domain.files.disk.handover import mounts_of_this_node, write_waiting
 from memoryhub.errors import Conflict, Forbidden, NotFound
 from memoryhub.models import HUB, Actor, File, Mount, Node
+from tests.owners import create_hub_owner
 
 pytestmark = pytest.mark.django_db
 
@@ -108,7 +109,7 @@ def test_an_approval_on_another_node_is_one(space, mount, folder, django_capture
     )
     give_to(mount, "other")
     (folder / "a.md").write_text("something else on this node\n")
-    person = accounts.create_person(HUB, "rk", is_hub_owner=True)
+    person = create_hub_owner("rk")
     spaces.add_member(space, HUB, person, "owner")
     with django_capture_on_commit_callbacks(execute=True):
         proposals.approve(space, Actor.of_person(person, "owner"), asked.number, seen=proposals.result(asked).sha256)

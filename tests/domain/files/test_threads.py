@@ -11,6 +11,7 @@ from memoryhub.domain.files.disk import watch
 from memoryhub.errors import Invalid
 from memoryhub.models import HUB, File, Mount
 from tests.api.calling import Caller
+from tests.owners import create_hub_owner
 
 pytestmark = pytest.mark.django_db
 
@@ -73,7 +74,7 @@ def test_other_stores_do_not_end(space):
 
 
 def test_the_page_of_the_mount_lists_threads_and_until_when_their_files_live(space, client):
-    owner = accounts.create_person(HUB, "ow", is_hub_owner=True)
+    owner = create_hub_owner("ow")
     spaces.add_member(space, HUB, owner, "owner")
     client.force_login(owner)
     for thread in ("t-1", "t-2"):
@@ -85,7 +86,7 @@ def test_the_page_of_the_mount_lists_threads_and_until_when_their_files_live(spa
 
 
 def test_the_page_of_files_and_access_sets_when_files_end(space, client):
-    owner = accounts.create_person(HUB, "ow", is_hub_owner=True)
+    owner = create_hub_owner("ow")
     spaces.add_member(space, HUB, owner, "owner")
     client.force_login(owner)
     mount = Mount.objects.within(space).get(prefix="/short/")

@@ -22,6 +22,7 @@ from memoryhub.domain.jobs import queue
 from memoryhub.domain.notify import daily_mail
 from memoryhub.errors import Forbidden, HubError, Invalid
 from memoryhub.models import HUB, Actor, Job, Proposal, WebhookNotice
+from tests.owners import create_hub_owner
 
 pytestmark = pytest.mark.django_db
 PATH = "/memories/AGENTS.md"
@@ -338,7 +339,7 @@ def test_what_the_gate_warns_of_is_looked_at_without_a_browser_too(space, forge,
 
 
 def test_deciding_without_a_browser(space, forge, rk):
-    accounts.create_person(HUB, "boss", is_hub_owner=True)
+    create_hub_owner("boss")
     ask(space, forge)
     told = run("approve", "1", "--note", "fine", "--as", "rk")
     assert "+- uno" in told and "Approved proposal 1, revision 2." in told
