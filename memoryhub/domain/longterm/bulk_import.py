@@ -13,7 +13,8 @@ from typing import Any
 
 from django.db import transaction
 
-from memoryhub.domain import activity, jobs, spaces
+from memoryhub.db import statements
+from memoryhub.domain import activity, jobs
 from memoryhub.domain.accounts import require
 from memoryhub.domain.longterm import entries, entry_files
 from memoryhub.domain.longterm.entry_lines import parse_json
@@ -27,6 +28,7 @@ MAX_CHECKED_AT_ONCE = (
     500  # so many lines are checked while the person waits; of more only what must not be stored, a secret
 )
 BATCH = 20  # entries of one transaction: meanwhile others wait for the space
+NEXT_NUMBERS = "UPDATE memoryhub_space SET last_entry = last_entry + %s WHERE id = %s RETURNING last_entry"
 jobs.result_lifetimes[IMPORT_JOB] = timedelta(days=1)  # a file; whoever brings it again goes on with it
 
 FILE_GONE = (
@@ -44,11 +46,17 @@ def import_entries(space: Space, actor: Actor, data: bytes) -> Job | int:
     lines = look(space, actor, data)
     entries.lock_space(space)
     if len(lines) <= MAX_AT_ONCE and len(data) <= MAX_BYTES_AT_ONCE:
-        first = spaces.next_number(space, "last_entry", len(lines))
+        first = _first_number(space, len(lines))
         entry_files.import_lines(space, actor, lines, first, range(len(lines)))
         _record_activity(space, actor, len(lines))
         return len(lines)
     return _enqueue(space, actor, sha256(data).hexdigest(), lines, is_checked)
+
+
+def _first_number(space: Space, count: int) -> int:
+    """The first of the next `count` numbers. They have no gaps: the space's row stays locked until the transaction ends."""
+    last: int = statements.row(NEXT_NUMBERS, [count, space.pk])[0]
+    return last - count + 1
 
 
 def _enqueue(space: Space, actor: Actor, key: str, lines: list[dict[str, Any]], is_checked: bool) -> Job:
@@ -112,7 +120,7 @@ def _import_batch(space: Space, job: Job, lines: list[dict[str, Any]]) -> dict[s
     job = Job.objects.select_for_update().get(pk=job.pk)
     if jobs.find_result(space, IMPORT_JOB, job.payload["file"]) is None:
         raise Invalid(FILE_GONE)
-    first = job.result.get("first") or spaces.next_number(space, "last_entry", len(lines))
+    first = job.result.get("first") or _first_number(space, len(lines))
     start = job.result.get("done", 0)
     end = min(start + BATCH, len(lines))
     entry_files.import_lines(space, Actor(*job.payload["actor"]), lines, first, range(start, end))

@@ -325,6 +325,10 @@ def _insert(proposal: Proposal, found: list[Finding], risk: int) -> Proposal:
     return insert_numbered(proposal, record, _pending_twin)
 
 
+# Numbers have no gaps: the space's row stays locked until the transaction ends.
+NEXT_NUMBER = "UPDATE memoryhub_space SET last_proposal = last_proposal + 1 WHERE id = %s RETURNING last_proposal"
+
+
 def insert_numbered(
     proposal: Proposal,
     record: Callable[[], object],
@@ -334,7 +338,7 @@ def insert_numbered(
     moment one wins, and both get it: `waiting_twin` finds it."""
     try:
         with transaction.atomic():
-            proposal.number = spaces.next_number(proposal.space, "last_proposal")
+            proposal.number = statements.row(NEXT_NUMBER, [proposal.space_id])[0]
             proposal.save(force_insert=True)
             record()
             add_notice(proposal, "proposal.created")

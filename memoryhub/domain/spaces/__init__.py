@@ -37,7 +37,6 @@ from memoryhub.domain.spaces.space import (
     get_for_person,
     last_of_person,
     memberships_of,
-    next_number,
     rename,
     spaces_in_menu,
     spaces_of_person,

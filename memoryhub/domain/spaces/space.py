@@ -1,4 +1,4 @@
-"""Making, renaming, finding and erasing spaces, and the numbers of their proposals and entries."""
+"""Making, renaming, finding and erasing spaces."""
 
 from __future__ import annotations
 
@@ -29,17 +29,6 @@ from memoryhub.models import (
     Space,
     Token,
 )
-
-NEXT_NUMBER = {
-    "last_proposal": "UPDATE memoryhub_space SET last_proposal = last_proposal + %s WHERE id = %s RETURNING last_proposal",
-    "last_entry": "UPDATE memoryhub_space SET last_entry = last_entry + %s WHERE id = %s RETURNING last_entry",
-}
-
-
-def next_number(space: Space, counter: str, count: int = 1) -> int:
-    """The first of the next `count` numbers of proposals (`last_proposal`) or entries (`last_entry`) of the space. They have no
-    gaps: the space's row stays locked until the transaction ends."""
-    return statements.row(NEXT_NUMBER[counter], [count, space.pk])[0] - count + 1
 
 
 @transaction.atomic
