@@ -14,14 +14,16 @@ from functools import cache
 from types import ModuleType
 
 from . import costs
+from .duplicate import KnownText
 from .finding import RANK, Finding, Lines
-from .known_texts import KnownText
 
 __all__ = [
     "COST",
+    "IN_LISTS",
     "MAX_FINDINGS",
     "PROPOSAL",
     "RANK",
+    "TITLES",
     "Finding",
     "KnownText",
     "Lines",
@@ -36,6 +38,15 @@ COST = "cost"
 """The code of the finding that stands for what was not looked at, because the text takes too long to check."""
 MAX_FINDINGS = 200
 """Of one detector: a text of nothing but zero-width spaces must not become a megabyte of JSON."""
+
+# What a finding is called where there is room for a word or two, by its code.
+TITLES = {
+    "secrets": "secret, removed", "hidden": "hidden characters", "injection": "injection", "coherence": "incoherent",
+    "risky_advice": "needs attention", "duplicate": "duplicate", "feedback": "from memory", "reads_only": "retrieval output", "transient": "transient",
+    "vague": "vague", "cost": "too costly to check", "judge": "waits for the judge",
+}  # fmt: skip
+# Among others in a list, where a comma ends each.
+IN_LISTS = TITLES | {"secrets": "removed secret"}
 
 
 @cache

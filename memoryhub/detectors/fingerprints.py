@@ -6,7 +6,7 @@ each; neither has many more words than the other; and their words as a mask of b
 of first words finds every such line of up to fourteen words by a few keys, and of longer ones all but those that share no
 two of their four longest words. Pairs, because a single word may be the longest of every tenth line.
 
-The table holds what this module made of texts when they came. Whoever changes it, or what a word is (`known_texts.words`), adds
+The table holds what this module made of texts when they came. Whoever changes it, or what a word is (`duplicate.words`), adds
 a migration that makes the table anew, as 0013 did; a test says when.
 """
 
@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import NamedTuple
 
-from .known_texts import is_comparable, words
+from .duplicate import is_comparable, words
 
 STORED_WORDS = 4  # first words of a line whose pairs are stored: as many as a line of fourteen words needs
 MAX_LOOKED_UP = 400  # pairs of one text

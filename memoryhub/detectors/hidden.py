@@ -6,9 +6,9 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from .costs import spend
+from .duplicate import KnownText
 from .finding import Finding, Lines, Severity
-from .known_texts import KnownText
-from .lookalikes import CYRILLIC, LOOKALIKES
+from .normalise import CYRILLIC, LOOKALIKES
 from .patterns import Found, plain
 
 CODE = "hidden"

@@ -8,9 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from .lookalikes import LOOKALIKES
 from .patterns import plain
 from .scanning import lowered, replaced
+
+CYRILLIC = dict(zip("аеѕіјорсԁухһԛԝАВЕЅІЈКМНОРСТУХЗҮ", "aesijopcdyxhqwABESIJKMHOPCTYX3Y", strict=True))
+GREEK = dict(zip("αινορυχϲΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "aivopuxcABEZHIKMNOPTYX", strict=True))
+LOOKALIKES = CYRILLIC | GREEK
+
 
 _INVISIBLE = plain(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0]+"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
 
-    from .triples import Triples
+    from .stems import Triples
 
 REACH = 500
 """Characters searched on each side of a needle in a line without end."""
@@ -70,7 +70,7 @@ class Needles:
     @cached_property
     def _table(self) -> Triples:
         # Inside: NumPy takes longer to import than a short text to check.
-        from .triples import Triples
+        from .stems import Triples
 
         return Triples(self.needles)
 

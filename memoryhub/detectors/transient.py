@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from . import chinese
+from .duplicate import KnownText
 from .finding import Finding, Lines
-from .known_texts import KnownText
 from .patterns import bounded, linear
 from .scanning import Needles
 from .stems import Together, groups

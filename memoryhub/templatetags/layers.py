@@ -16,7 +16,7 @@ from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext, gettext_lazy, ngettext
 
-from memoryhub.detectors import titles
+from memoryhub import detectors
 from memoryhub.domain import longterm, retrieval
 from memoryhub.languages import translated
 from memoryhub.models import Proposal, Space
@@ -97,7 +97,7 @@ def snippet(text: str, marks: tuple[tuple[int, int], ...]) -> SafeString:
 
 @register.filter
 def code_name(code: str) -> str:
-    return translated(titles.TITLES.get(code, code))
+    return translated(detectors.TITLES.get(code, code))
 
 
 @register.filter

@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from memoryhub.detectors import titles
+from memoryhub import detectors
 from memoryhub.domain import contexts, files, proposals
 from memoryhub.languages import offered, translated
 from memoryhub.models import Proposal, Record, Space
@@ -38,7 +38,7 @@ def timeline(proposal: Proposal, review: proposals.Review) -> list[dict[str, Any
         }
     ]
     if review.findings:
-        names = sorted({translated(titles.IN_LISTS.get(one.code, one.code)) for one in review.findings})
+        names = sorted({translated(detectors.IN_LISTS.get(one.code, one.code)) for one in review.findings})
         events.append(
             {
                 "at": proposal.created_at,

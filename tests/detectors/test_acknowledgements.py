@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from memoryhub.detectors.acknowledgements import says_nothing
+from memoryhub.detectors.coherence import says_nothing
 from tests.fixtures import held_out
 from tests.fixtures.coherence_texts import COHERENT, COHERENT_HELD_OUT
 

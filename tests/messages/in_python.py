@@ -44,7 +44,7 @@ SPEAKING = (
 # What stands in modules of these rooms and is for agents, or for programs: lists of names, SQL, texts of the demo and of prompts.
 SILENT = (
     "domain/write_hooks/", "text/tool_calls.py",
-    "detectors/chinese", "detectors/cjk", "detectors/injection/", "detectors/lookalikes", "detectors/risky_advice/",
+    "detectors/chinese", "detectors/cjk", "detectors/injection/", "detectors/normalise", "detectors/risky_advice/",
     "detectors/secrets/", "dialects/coding/", "dialects/hub.py", "dialects/synaptic.py", "domain/activity/metrics.py", "domain/demo/",
     "domain/exchange/client_wheel.py", "domain/exchange/memory_tool.py", "server/http/", "server/dump.py", "stores/known_names.py",
     "domain/retrieval/in_memory/", "domain/retrieval/views.py", "domain/retrieval/in_database.py", "domain/retrieval/vector_index.py",

@@ -12,12 +12,12 @@ from dataclasses import replace
 from functools import cache, partial
 
 from .. import chinese
+from ..duplicate import KnownText
 from ..finding import Finding, Lines, without_overlaps
-from ..known_texts import KnownText
 from ..patterns import Found, bounded, plain
 from ..scanning import REACH, Needles, lines_around
 from ..stems import Together
-from . import chinese_rules, poison_rules, pretext_rules, rules
+from . import chinese_rules, poison_rules, rules
 from .foreign_orders import orders_to_ignore, orders_to_reveal
 from .jailbreak_style import jailbreak_spans
 from .mention_or_order import (
@@ -33,7 +33,7 @@ from .rule import Rule
 from .rules import FOREIGN_LEAK, FOREIGN_OVERRIDE, JAILBREAK_STYLE
 
 CODE = "injection"
-RULES = (*rules.RULES, *poison_rules.RULES, *pretext_rules.RULES)
+RULES = (*rules.RULES, *poison_rules.RULES)
 
 _TAG = plain(
     r"<(?P<close>/?)(?P<name>instructions?|memory|memories|context|assistant|user(?:_?(?:query|input|data))?|untrusted\w*|document|data|tool|human|query|system(?:[-_](?:reminder|prompt|message|instructions?))?)(?=[\s>])"

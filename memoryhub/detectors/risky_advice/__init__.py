@@ -16,13 +16,13 @@ from itertools import islice
 
 from .. import chinese
 from ..costs import spend
+from ..duplicate import KnownText
 from ..finding import Finding, Lines
 from ..injection.mention_or_order import describes_option, fences, is_in_code, is_listed_as_wrong, is_mention
-from ..known_texts import KnownText
 from ..patterns import Found, bounded, plain
 from ..stems import Together
 from . import chinese_signs, recipe_signs, signs, wording
-from .sign import Sign
+from .signs import Sign
 
 CODE = "risky_advice"
 SIGNS = (*signs.SIGNS, *recipe_signs.SIGNS)

@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 from ..patterns import plain
-from .sign import Sign, sign
-from .signs import AWAY, HOME
+from .signs import AWAY, HOME, Sign, sign
 
 # Files and variables that hold what opens something, as code names them.
 _PRIVATE_FILE = (

@@ -14,14 +14,13 @@ from itertools import chain
 
 from .. import costs, encoded
 from ..disguises import Read
+from ..duplicate import KnownText
 from ..finding import Finding, Lines, without_overlaps
-from ..known_texts import KnownText
 from ..normalise import joined
 from ..patterns import plain
 from ..scanning import distinct_words, replaced
 from .credentials import credentials
-from .loose_values import loose_values
-from .named_values import RANDOM, named_values, random_keys
+from .named_values import RANDOM, loose_values, named_values, random_keys
 from .provider_keys import Hit, keys_in, provider_keys
 
 CODE = "secrets"

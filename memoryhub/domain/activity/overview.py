@@ -13,9 +13,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from memoryhub import detectors
 from memoryhub.db import statements
 from memoryhub.db.prepared import prepared
-from memoryhub.detectors import titles
 from memoryhub.domain.activity.log import start_of_day
 from memoryhub.languages import translated
 from memoryhub.models import Proposal, Space, WorkingEntry
@@ -186,7 +186,7 @@ def held_reasons(space: Space) -> str:
     found = statements.rows(HELD_REASONS, [space.pk, MAX_COUNTED])
     counted = [(reason.partition(":")[0], count) for reason, count in found]
     named = [
-        f"{count:,} {translated(titles.IN_LISTS.get(reason, reason or 'to look at'))}" for reason, count in counted
+        f"{count:,} {translated(detectors.IN_LISTS.get(reason, reason or 'to look at'))}" for reason, count in counted
     ]
     return _(", ").join(named[:4])
 

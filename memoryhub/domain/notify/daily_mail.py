@@ -15,9 +15,8 @@ from django.utils.dateformat import format as date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from memoryhub import languages
+from memoryhub import detectors, languages
 from memoryhub.db import locks, statements
-from memoryhub.detectors import titles
 from memoryhub.domain import activity, jobs, spaces
 from memoryhub.domain.accounts import may
 from memoryhub.domain.notify import http
@@ -143,7 +142,7 @@ def _lines_of(space: Space, proposal: Proposal, names: dict[str, str], *, ends: 
     lines = [activity.sentence_of(proposal.kind, agent, languages.translated(proposal.thing))]
     codes = sorted({finding["code"] for finding in proposal.findings})
     if codes:
-        found = _(", ").join(languages.translated(titles.IN_LISTS.get(code, code)) for code in codes)
+        found = _(", ").join(languages.translated(detectors.IN_LISTS.get(code, code)) for code in codes)
         lines.append(_("Found: %(codes)s") % {"codes": found})
     if ends and proposal.expires_at:
         moment = date_format(timezone.localtime(proposal.expires_at), _("j M H:i"))

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from memoryhub import detectors
-from memoryhub.detectors import secrets, titles
+from memoryhub.detectors import secrets
 from memoryhub.domain import activity, spaces, working
 from memoryhub.domain.accounts import require
 from memoryhub.domain.quarantine.gate import Verdict, findings_of_entry
@@ -50,7 +50,7 @@ def check_looked(findings: Iterable[dict[str, Any]], looked: bool) -> None:
     """Refuses to let in what has a grave finding, unless the person says that they looked at it."""
     grave = sorted({one["code"] for one in findings if one.get("severity") == "high"})
     if grave and not looked:
-        names = " and ".join(titles.IN_LISTS.get(code, code) for code in grave)
+        names = " and ".join(detectors.IN_LISTS.get(code, code) for code in grave)
         raise Invalid(
             f"Confirm first that you looked at what the gate found: {names}.", code="needs_a_look", field="looked"
         )

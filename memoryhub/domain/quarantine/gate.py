@@ -9,8 +9,8 @@ from typing import Any
 from memoryhub import detectors
 from memoryhub.db.cache import Cache
 from memoryhub.detectors import Finding, KnownText, secrets
-from memoryhub.detectors.acknowledgements import says_nothing
-from memoryhub.detectors.copies import first_copy
+from memoryhub.detectors.coherence import says_nothing
+from memoryhub.detectors.duplicate import first_copy
 from memoryhub.domain import jobs, spaces, working
 from memoryhub.domain.accounts import require
 from memoryhub.domain.quarantine import known_texts
