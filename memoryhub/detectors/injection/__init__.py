@@ -18,8 +18,7 @@ from ..patterns import Found, bounded, plain
 from ..scanning import REACH, Needles, lines_around
 from ..stems import Together
 from . import chinese_rules, poison_rules, rules
-from .foreign_orders import orders_to_ignore, orders_to_reveal
-from .jailbreak_style import jailbreak_spans
+from .beyond_rules import jailbreak_spans, orders_to_ignore, orders_to_reveal
 from .mention_or_order import (
     QUOTES,
     describes_option,

@@ -1,6 +1,6 @@
 """Keys, tokens, passwords and connection strings: what must not become memory, nor be stored anywhere on the way.
 
-From sure to careful: keys with a provider's prefix (`provider_keys`), credentials in links, headers and commands (`credentials`),
+From sure to careful: keys with a provider's prefix and credentials in links, headers and commands (`credentials`),
 values given to a name such as `password`, and random strings on a line that speaks of a secret (`named_values`). What stands
 in the place of a secret (`<token>`, `${TOKEN}`, `your-key-here`, `xxxx`) is none.
 """
@@ -19,9 +19,8 @@ from ..finding import Finding, Lines, without_overlaps
 from ..normalise import joined
 from ..patterns import plain
 from ..scanning import distinct_words, replaced
-from .credentials import credentials
+from .credentials import Hit, credentials, keys_in, provider_keys
 from .named_values import RANDOM, loose_values, named_values, random_keys
-from .provider_keys import Hit, keys_in, provider_keys
 
 CODE = "secrets"
 MARK = "[secret removed: {kind}]"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..finding import Lines
 from ..patterns import Found, bounded, linear, plain
 from ..scanning import Needles, offsets_of
-from .provider_keys import Hit
+from .credentials import Hit
 from .values import (
     HYPHENED,
     KEY_OF_DIGITS,
