@@ -167,12 +167,12 @@ def _in_files(space: Space, query: str, agent: Agent | None, limit: int) -> list
 
 # The texts are fetched for what is shown alone, one look-up each.
 IN_FILES = f"""
-SELECT f.path, f.modified_at, f.author_name, r.content FROM (
+SELECT f.path, f.modified_at, coalesce(nullif(r.git_author, ''), f.author_name), r.content FROM (
   SELECT * FROM memoryhub_file f WHERE f.space_id = %(space)s AND NOT f.is_deleted AND f.thread_id = '' AND (
     upper(f.path) LIKE upper(%(like)s::text)
     OR f.id IN (SELECT file_id FROM memoryhub_filewords WHERE space_id = %(space)s AND words @@ (%(words)s::text)::tsquery))
   ORDER BY f.modified_at DESC LIMIT %(most)s) f
-LEFT JOIN LATERAL ({fragments.newest_text_of("f", "%(space)s")}) r ON true
+LEFT JOIN LATERAL ({fragments.newest_text_of("f", "%(space)s", "content, git_author")}) r ON true
 """  # noqa: S608 (pieces of ours)
 STALE = f"""
 SELECT f.id, f.revision, f.path, r.content FROM (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memoryhub.domain import files
+from memoryhub.domain import files, retrieval
 from memoryhub.domain.files.disk.git_authors import find_all_git_authors
 from memoryhub.models import HUB, File, Revision
 from memoryhub.templatetags.files import blame_table
@@ -33,6 +33,7 @@ def test_a_committed_text_has_its_author_and_an_uncommitted_one_none(space, root
     assert (newest(space).actor_name, newest(space).git_author) == ("disk", "Mia Keller")
     lines = files.blame(File.objects.within(space).get(path=PATH))
     assert '<b class="strong">Mia Keller</b>' in blame_table({"space": space, "where": PATH}, lines, "")
+    assert [hit.author for hit in retrieval.search(space, "AGENTS", layers=["files"])] == ["Mia Keller"]
     (root / "memory/AGENTS.md").write_text("two\n")
     files.read(space, PATH)
     files.find_git_authors(space, PATH)
