@@ -20,6 +20,7 @@ import psutil
 import pytest
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.db import connections
+from django.db.backends.base.creation import BaseDatabaseCreation
 from django.http import HttpRequest
 from django.test import Client, TransactionTestCase
 from django.utils.crypto import get_random_string
@@ -38,6 +39,7 @@ from tests.running import (  # noqa: F401  fixtures
     data_dir,
     hub,
     made_in_this_run,
+    made_once,
     migrated_once,
     place,
     started_once,
@@ -49,6 +51,7 @@ FAST = {
     "fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "100", "autovacuum": "off",
 }  # fmt: skip
 RUN = re.compile(r"memoryhub-test-(\d+)-\w+(-made)?")
+create_test_db = BaseDatabaseCreation.create_test_db
 
 
 hypothesis_settings.register_profile("untimed", deadline=None)  # 200 ms an example: a busy machine takes longer
@@ -89,8 +92,31 @@ def database_server() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings(database_server: Path, django_db_modify_db_settings: None) -> None:
-    """Every database test needs the server first."""
+def django_db_modify_db_settings(
+    request: pytest.FixtureRequest, database_server: Path, django_db_modify_db_settings: None
+) -> Iterator[None]:
+    """Every database test needs the server first. Of workers on the embedded one the first migrates, the others copy its tables."""
+    with pytest.MonkeyPatch.context() as patch:
+        if hasattr(request.config, "workerinput") and not os.environ.get("TEST_DATABASE_URL"):
+            patch.setattr(BaseDatabaseCreation, "create_test_db", _migrated_by_one_worker)
+        yield
+
+
+def _migrated_by_one_worker(self: BaseDatabaseCreation, *arguments: Any, **options: Any) -> str:
+    made: list[str] = []
+
+    def migrate(done: Path) -> None:
+        made.append(create_test_db(self, *arguments, **options))
+        self.connection.close()  # a database that is in use cannot be copied
+        with self._nodb_cursor() as cursor:
+            cursor.execute(f"CREATE DATABASE migrated TEMPLATE {made[0]}")
+        done.touch()
+
+    made_once("database", migrate)
+    if made:
+        return made[0]
+    self.connection.settings_dict["TEST"]["TEMPLATE"] = "migrated"
+    return create_test_db(self, *arguments, **options)
 
 
 @pytest.fixture(scope="session", autouse=True)
