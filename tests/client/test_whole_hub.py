@@ -66,8 +66,8 @@ def slim(tmp_path_factory, wheel):
             if ".." not in file.parts:  # a script in bin
                 (packages / file).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(file.locate(), packages / file)
-    install = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index", wheel]
-    subprocess.run(install, check=True, timeout=300)
+    install = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-compile"]
+    subprocess.run([*install, "--no-deps", "--no-index", wheel], check=True, timeout=300)
     return python
 
 

@@ -44,9 +44,17 @@ def template(wheel):
     return deepagents.read_template((wheel.with_suffix("") / "deepagents/middleware/memory.py").read_text())
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck), database=None)
-@given(paths=PATHS, texts=st.lists(st.none() | TEXT, min_size=4, max_size=4), base=st.just("") | TEXT)
-def test_the_same_bytes_as_the_library(theirs, wheel, template, paths, texts, base):
+@pytest.mark.parametrize("examples", [100, pytest.param(2000, marks=pytest.mark.attack)])
+def test_the_same_bytes_as_the_library(theirs, wheel, template, examples):
+    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @given(paths=PATHS, texts=st.lists(st.none() | TEXT, min_size=4, max_size=4), base=st.just("") | TEXT)
+    def compare(paths, texts, base):
+        sends_what_the_library_sends(theirs, wheel, template, paths, texts, base)
+
+    compare()
+
+
+def sends_what_the_library_sends(theirs, wheel, template, paths, texts, base) -> None:
     by_path = dict(zip(sorted({*paths}), texts, strict=False))
     files = {path: None if text is None else text.encode() for path, text in by_path.items()}
     listed = tuple(

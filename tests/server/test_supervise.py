@@ -88,16 +88,21 @@ class TestStart:
             assert "immutable" in answer.headers["Cache-Control"]
 
     def test_commands_use_the_running_hubs_database_and_leave_it_running(self, steady):
-        """A backup is made while it runs, and restored only while it does not."""
+        """A backup is made while it runs, and restored only while it does not. Nor does a second hub start there."""
         backup = str(steady.data_dir.parent / "hub.tar")
         lines = [
             [*line, "--data-dir", str(steady.data_dir)]
-            for line in (["doctor"], ["backup", backup], ["restore", backup])
+            for line in (["doctor"], ["backup", backup], ["restore", backup], ["up", "--port", "0"])
         ]
-        doctor, kept, (status, _, told) = several(*lines)
+        doctor, kept, (status, _, told), second = several(*lines)
         assert (doctor[0], kept[0], kept[2], status) == (0, 0, "", 1)
         assert f"Another hub (process {steady.process.pid})" in told and told.count("\n") == 1
-        assert httpx.get(f"{steady.url}/readyz").status_code == 200
+        assert second[0] == 1
+        assert (
+            f"Another hub (process {steady.process.pid}) is running on the data directory {steady.data_dir}"
+            in second[2]
+        )
+        assert serves(steady)
 
 
 def leftover_processes(data_dir: Path) -> tuple[subprocess.Popen[bytes], ...]:
@@ -284,11 +289,6 @@ class TestRefusals:
     def test_an_address_of_another_machine(self):
         with pytest.raises(HubError, match="not an address of this machine"):
             serve.bind("192.0.2.1", 0)
-
-    def test_two_hubs_on_one_data_directory(self, steady):
-        told = refused("up", "--port", "0", "--data-dir", str(steady.data_dir))
-        assert f"Another hub (process {steady.process.pid}) is running on the data directory {steady.data_dir}" in told
-        assert serves(steady)
 
     def test_a_data_directory_that_cannot_be_written(self):
         assert "not writable" in refused("up", "--data-dir", "/proc/memoryhub")
