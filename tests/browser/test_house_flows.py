@@ -53,6 +53,7 @@ def test_removing_somebody_asks_first(sign_in_as, member):
     page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
     expect(page.get_by_role("dialog")).to_have_count(0)
     assert Membership.objects.filter(person__username="viewer").exists()
+    row.get_by_label("Actions for viewer").click()
     row.get_by_role("button", name="Remove").click()
     page.get_by_role("dialog").get_by_role("button", name="Remove").click()
     expect(page.get_by_text("viewer is removed")).to_be_visible()
