@@ -69,6 +69,7 @@ def test_every_call_and_page_names_the_space_in_statements_about_large_tables(st
     with statements() as sent:
         calls(secret)
         pages(space, person)
+        decisions(space, person)
     assert {one for statement in sent for one in uses(statement)} >= set(LARGE) - {"memoryhub_entryrevision"}
     assert {statement for statement in sent if lacks_space(statement)} == set()
     assert {statement for statement in sent if joins_elsewhere(statement)} == set()
@@ -81,13 +82,32 @@ def calls(secret: str) -> None:
     for number in range(2):
         for path in (
             "prompt", "prompt?query=refund", f"prompt?query=refund+{number}&task={number}", "files/memories/AGENTS.md",
-            "files?prefix=/memories/", "grep?pattern=refund", "glob?pattern=**/*.md", "retrieve?query=refund", "working", "proposals",
-            "search?q=refund",
+            "files?prefix=/memories/", "grep?pattern=refund", "glob?pattern=**/*.md", "glob?pattern=**&oldest=2&offset=1",
+            "retrieve?query=refund", "working", "proposals", "search?q=refund",
         ):  # fmt: skip
             assert client.get(f"/api/v1/{path}", headers=token).status_code == 200, path
         body = {"content": f"Refund {number} of the day was paid by card and the customer was told.", "session_id": "s"}
         sent = {"data": json.dumps(body | {"node_id": "n"}), "content_type": "application/json"}
         assert client.post("/api/v1/quarantine", headers=token, **sent).status_code == 201
+
+
+def decisions(space, person) -> None:
+    """What a person decides: a proposal is approved and undone, another one rejected, knowledge promoted."""
+    client, token = Client(), {"Authorization": f"Bearer {accounts.create_token(space, HUB, person=person)[1]}"}
+
+    def send(path: str, **body: str) -> None:
+        answer = client.post(f"/api/v1/{path}", json.dumps(body), content_type="application/json", headers=token)
+        assert answer.status_code == 200, (path, answer.content)
+
+    asked = client.get("/api/v1/proposals", headers=token).json()["items"]
+    shown = [client.get(f"/api/v1/proposals/{one['number']}", headers=token).json() for one in asked]
+    first, second, *_ = [one for one in shown if one["result_sha256"]]
+    send(f"proposals/{first['number']}/approve", seen=first["result_sha256"])
+    browser = Client()
+    browser.force_login(person)
+    assert browser.post(f"{space.get_absolute_url()}proposals/{first['number']}/undo/").status_code == 303
+    send(f"proposals/{second['number']}/reject", note="known")
+    send("promotions", content="Refunds above 500 euros need a second signature.", reason="known")
 
 
 def pages(space, person) -> None:
