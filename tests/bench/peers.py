@@ -70,7 +70,7 @@ def furnish(place: Path, rows: int, rounds: int) -> Scene:
 
     space = spaces.create(HUB, "bench")
     layers_filled.fill_space(space, rows, seed=0)
-    layers_filled.settle(space)
+    layers_filled.settle([space])
     texts = list(Chunk.objects.within(space).order_by("pk").values_list("text", flat=True))
     questions = [" ".join(text.split()[:6]) for text in texts]
     asked = peer.BLOCK + rounds * OF_EACH
