@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from django.db import connection, transaction
@@ -151,8 +152,18 @@ def hub_with(tmp_path: Path, **environment: str) -> dict:
     return json.loads(done.stdout)
 
 
-def test_behind_tls_browsers_are_held_to_it(tmp_path):
-    hub = hub_with(tmp_path, MEMORYHUB_BEHIND_TLS="true", ALLOWED_HOSTS="hub.example.org")
+@pytest.fixture(scope="module")
+def started(tmp_path_factory) -> SimpleNamespace:
+    """What a hub says of itself without TLS and, started once more in its data directory, behind it; its key after each start."""
+    folder = tmp_path_factory.mktemp("started")
+    kept = folder / "secret_key"
+    plain, first = hub_with(folder, ALLOWED_HOSTS="hub.example.org"), kept.read_text()
+    tls = hub_with(folder, MEMORYHUB_BEHIND_TLS="true", ALLOWED_HOSTS="hub.example.org")
+    return SimpleNamespace(plain=plain, tls=tls, kept=kept, keys=(first, kept.read_text()))
+
+
+def test_behind_tls_browsers_are_held_to_it(started):
+    hub = started.tls
     assert "max-age=31536000" in hub["tls"]["Strict-Transport-Security"]
     assert "Strict-Transport-Security" not in hub["plain"]
     assert hub["redirects"] == 200  # health checks come in plain HTTP
@@ -160,17 +171,16 @@ def test_behind_tls_browsers_are_held_to_it(tmp_path):
     assert hub["origins"] == ["https://hub.example.org"]
 
 
-def test_without_tls_nobody_claims_it_by_a_header(tmp_path):
-    hub = hub_with(tmp_path, ALLOWED_HOSTS="hub.example.org")
+def test_without_tls_nobody_claims_it_by_a_header(started):
+    hub = started.plain
     assert "Strict-Transport-Security" not in hub["tls"]
     assert hub["secure"] == [False, False]
     assert hub["hasher"].endswith("Argon2PasswordHasher")
     assert hub["debug"] is False
 
 
-def test_only_named_hosts_are_served(tmp_path):
-    hub = hub_with(tmp_path, ALLOWED_HOSTS="hub.example.org")
-    assert (hub["wrong_host"], hub["wrong_host_of_prompt"]) == (400, 400)
+def test_only_named_hosts_are_served(started):
+    assert (started.plain["wrong_host"], started.plain["wrong_host_of_prompt"]) == (400, 400)
 
 
 def test_a_wrong_value_stops_the_start_with_its_name(tmp_path):
@@ -190,11 +200,10 @@ def test_a_wrong_value_stops_the_start_with_its_name(tmp_path):
         assert done.returncode != 0 and f"{name} is" in done.stderr and "allowed is" in done.stderr, name
 
 
-def test_the_secret_key_is_made_once_and_readable_by_its_owner_alone(tmp_path):
-    for _ in range(2):
-        hub_with(tmp_path)
-    kept = tmp_path / "secret_key"
-    assert kept.stat().st_mode & 0o777 == 0o600 and len(kept.read_text()) >= 48
+def test_the_secret_key_is_made_once_and_readable_by_its_owner_alone(started):
+    first, second = started.keys
+    assert first == second and len(first) >= 48
+    assert started.kept.stat().st_mode & 0o777 == 0o600
 
 
 # ---- too much, or broken, before anything is read ----
