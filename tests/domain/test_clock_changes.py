@@ -14,7 +14,8 @@ from memoryhub.domain.jobs import queue
 from memoryhub.domain.notify import daily_mail
 from memoryhub.domain.notify.daily_mail import MailHour
 from memoryhub.domain.proposals import ask
-from memoryhub.models import HUB, Actor, Job, Record, RecordState
+from memoryhub.errors import Unauthenticated
+from memoryhub.models import HUB, Actor, Job, Record, RecordState, Token
 from memoryhub.sessions import SessionStore
 
 # The days around which clocks go forward and back; in the last two at midnight.
@@ -226,3 +227,16 @@ class TestWrongClock:
         assert SessionStore(store.session_key).load() == {"x": 1}
         accounts.forget_ended_sign_ins()
         assert len(accounts.live_sessions(person)) == 1
+
+    def test_a_token_ends_neither_before_nor_after_its_time(self, space, monkeypatch):
+        agent = prompts.create_agent(space, HUB, "forge")
+        right = timezone.now
+        tokens = [
+            accounts.create_token(space, HUB, agent=agent, expires_at=right() + timedelta(days=days)) for days in (7, 7)
+        ]
+        Token.objects.filter(pk=tokens[1][0].pk).update(expires_at=right() - timedelta(minutes=1))
+        for days in (31, -31):
+            monkeypatch.setattr(timezone, "now", lambda days=days: right() + timedelta(days=days))
+            assert accounts.authenticate(tokens[0][1]).agent == agent
+            with pytest.raises(Unauthenticated, match="has expired"):
+                accounts.authenticate(tokens[1][1])

@@ -40,8 +40,11 @@ READ_AS = {
     "a.retrieval": "a.retrieval::text",
 }
 
+# By the database's clock, which all nodes share: on a node whose own is late a token would outlive its end.
+HAS_EXPIRED = "coalesce(t.expires_at <= statement_timestamp(), false)"
+
 SQL = """
-SELECT {columns}, m.role, {incarnation}, {beside}
+SELECT {columns}, m.role, {has_expired}, {incarnation}, {beside}
   FROM memoryhub_token t
   JOIN memoryhub_space s ON s.id = t.space_id
   LEFT JOIN memoryhub_agent a ON a.id = t.agent_id
@@ -64,6 +67,7 @@ class Caller:
     agent: Agent | None = None
     person: Person | None = None
     role: str = ""  # of the person, in this space
+    has_expired: bool = False  # the token, by the database's clock
     beside: Any = None
     incarnation: int = 0
 
@@ -107,7 +111,7 @@ def authenticate(secret: str, address: str | None = None, *, beside: str = "NULL
     caller = caller_of(rows[0])
     if not hmac.compare_digest(caller.token.digest, digest):
         raise Unauthenticated(NO_VALID_TOKEN)
-    check_token(caller.token)
+    check_token(caller)
     note_use(caller.token, address)
     check_owner(caller)
     return caller
@@ -118,14 +122,15 @@ def statement(beside: str) -> str:
     tables = {"t": TOKEN, "s": SPACE, "a": AGENT, "p": PERSON}
     names = [f"{table}.{column}" for table, columns in tables.items() for column in columns]
     columns = ", ".join(READ_AS.get(name, name) for name in names)
-    return SQL.format(columns=columns, incarnation=fragments.INCARNATION, beside=beside)
+    return SQL.format(columns=columns, has_expired=HAS_EXPIRED, incarnation=fragments.INCARNATION, beside=beside)
 
 
 def caller_of(row: tuple[Any, ...]) -> Caller:
     """The caller as the statement read it; made without the models' `__init__`, which would cost as much as the statement."""
     values = iter(row)
     token, space, agent, person = (dict(zip(names, values, strict=False)) for names in (TOKEN, SPACE, AGENT, PERSON))
-    role, incarnation, beside = values
+    role, has_expired, incarnation, beside = values
+    others = {"beside": beside, "incarnation": incarnation, "has_expired": has_expired}
     token["scopes"] = token["scopes"].split(",") if token["scopes"] else []
     space["settings"] = json.loads(space["settings"])
     its_space = statements.instance(Space, space.items())
@@ -134,23 +139,23 @@ def caller_of(row: tuple[Any, ...]) -> Caller:
         agent["retrieval"] = json.loads(agent["retrieval"])
         one = statements.instance(Agent, agent.items(), space=its_space)
         its_token = statements.instance(Token, token.items(), space=its_space, agent=one)
-        return Caller(its_token, its_space, agent=one, beside=beside, incarnation=incarnation)
+        return Caller(its_token, its_space, agent=one, **others)
     somebody = statements.instance(Person, person.items())
     its_token = statements.instance(Token, token.items(), space=its_space, person=somebody)
-    return Caller(its_token, its_space, person=somebody, role=role or "", beside=beside, incarnation=incarnation)
+    return Caller(its_token, its_space, person=somebody, role=role or "", **others)
 
 
 def why_ended(token: Token) -> str:
-    """Why a token works no longer, a key of `ENDED`; empty while it does."""
+    """Why a token works no longer, a key of `ENDED`, as pages show it; empty while it does."""
     if token.revoked_at:
         return "revoked"
     return "expired" if token.expires_at and token.expires_at <= timezone.now() else ""
 
 
-def check_token(token: Token) -> None:
+def check_token(caller: Caller) -> None:
     """Refuses a token that was revoked or has expired."""
-    if why := why_ended(token):
-        raise Unauthenticated(f"The token {token} {ENDED[why]}. Ask an owner of the space for a new one.")
+    if why := "revoked" if caller.token.revoked_at else "expired" if caller.has_expired else "":
+        raise Unauthenticated(f"The token {caller.token} {ENDED[why]}. Ask an owner of the space for a new one.")
 
 
 def check_owner(caller: Caller) -> None:
