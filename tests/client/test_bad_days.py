@@ -212,10 +212,11 @@ def test_too_many_requests_for_longer_than_the_client_waits(server, hub):
 def test_a_hub_that_was_away_a_moment_ago_is_asked_once(server, hub, monkeypatch):
     paused: list[float] = []
     monkeypatch.setattr(hub, "_sleep", paused.append)
+    monkeypatch.setattr(wire.random, "uniform", lambda low, high: high)
     server.json(refusal("unavailable"), 503)
     with pytest.raises(HubUnavailable):
         hub.working()
-    assert all(0.5 <= seconds / (wire.FIRST_PAUSE * 2**count) <= 1 for count, seconds in enumerate(paused))
+    assert paused == [wire.FIRST_PAUSE * times for times in (1, 2, 4)]
     tries = len(server.asked)
     with pytest.raises(HubUnavailable):
         hub.working()
