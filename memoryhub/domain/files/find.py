@@ -233,7 +233,7 @@ def walk(space: Space, prefix: str = "/", *, thread_id: str = "", reader: Reader
 
 def _walk_mount(space: Space, mounts: list[Mount], mount: Mount, prefix: str, thread_id: str) -> Iterator[Entry]:
     seen: set[str] = set()
-    taking = intake_of(mount)
+    taking = intake_of(mount) if is_mine(mount) else None
     held = _held(space, prefix) if taking else {}
     for path, as_handed_out in held.items():
         if find_mount(mounts, path) is mount:

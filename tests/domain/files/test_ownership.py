@@ -65,6 +65,9 @@ def test_of_another_node_the_last_revision_is_read_whatever_lies_here(space, mou
     (folder / "b.md").write_text("and another file\n")
     assert files.read(space, "/notes/a.md").content == b"one\n"
     assert [entry.name for entry in files.list_entries(space, "/notes/")] == ["a.md"]
+    assert [entry.path for entry in files.glob(space, "**", "/")[0]] == ["/notes/a.md"]
+    assert [entry.path for entry in files.glob_oldest(space, "**", "/", 0, 9)[0]] == ["/notes/a.md"]
+    assert [match.path for match in files.grep(space, "one")[0]] == ["/notes/a.md"]
     files.scan_all()
     (folder / "a.md").unlink()
     files.scan_all()
