@@ -179,9 +179,9 @@ def let_in_all() -> int:
     for space in large:
         with suppress(EmbedderUnavailable):
             asked.append((space, serving_embedder(space)))
-    entered = add_to_vector_index(*asked)
+    # First: a process that searches learns within half a minute of an index that the last run made, and needs the older one till then.
     drop_needless_indexes(asked if len(asked) == len(large) else ())
-    return entered
+    return add_to_vector_index(*asked)
 
 
 def add_to_vector_index(*asked: tuple[Space, Embedder]) -> int:
