@@ -157,6 +157,9 @@ def _expires_by(proposal: Proposal, moment: datetime) -> bool:
     return proposal.expires_at is not None and proposal.expires_at <= moment
 
 
+# ---- the hour
+
+# The setting `digest` is empty, "7" (an hour of UTC, as versions before wrote it) or "7 Europe/Berlin from 2026-11-20".
 FORM = re.compile(r"(?P<hour>\d{1,2})(?: (?P<zone>\S+) from (?P<first_day>\d{4}-\d\d-\d\d))?")
 LATEST = timedelta(hours=12)  # after its hour; a hub that was away for longer sends the next day
 
