@@ -235,7 +235,7 @@ def test_indexes_of_two_embedders_are_not_made_at_one_moment(space, embedder):
     retrieval.drop_vector_index(space, other.embedded_by)
 
 
-def test_an_index_in_the_making_is_not_dropped_by_another_lane(space, embedder):
+def test_an_index_in_the_making_is_dropped_when_it_stands(space, embedder):
     kept = list(Embedding.objects.all())
     Embedding.objects.all().delete()
     acts = (
@@ -244,8 +244,9 @@ def test_an_index_in_the_making_is_not_dropped_by_another_lane(space, embedder):
     )
     raised, said = made_at_once(*acts, mode="ROW EXCLUSIVE")
     Embedding.objects.bulk_create(kept)
-    assert raised == [] and len([one for one in said if one.startswith("CREATE")]) == 1
-    assert vector_index.standing_index(space.pk, embedder)
+    named = vector_index.index_names(space.pk, embedder.embedded_by)[0]
+    about = [one.split()[0] for one in said if named in one]
+    assert raised == [] and about[-2:] == ["CREATE", "DROP"] and named not in vector_index._standing()
 
 
 # ---- erasing, beside decisions

@@ -250,8 +250,8 @@ def drop_vector_index(space: Space, embedded_by: str) -> None:
     makes some again, it is made again."""
     own, *shared = index_names(space.pk, embedded_by)
     left = Embedding.objects.filter(embedded_by=embedded_by)
-    with locks.try_exclusive(WORK) as is_first, connection.cursor() as cursor:
-        if not is_first or left.filter(space_id=space.pk).exists():  # an empty one costs nothing
+    with locks.in_turn(WORK), connection.cursor() as cursor:
+        if left.filter(space_id=space.pk).exists():
             return
         _drop(cursor, [own] if left.exists() else [own, *shared])
     forget_vector_index()
@@ -267,9 +267,11 @@ def drop_needless_indexes(large: Sequence[tuple[Space, Embedder]]) -> None:
     names = [
         index_names(space.pk, one.embedded_by) for space, one in large if is_large(chunk_count(space), one.dimensions)
     ]
-    for kept, gone in (1, 2), (2, 1):  # of the names of a space, the first ones have to stand for the last ones to go
-        if all(any(standing.get(name) for name in some[:kept]) for some in names):
-            needless |= {name for some in names for name in some[-gone:] if name in standing}
+    if all(standing.get(own) for own, _, _ in names):
+        needless |= {shared for _, shared, _ in names}
+    if all(standing.get(own) or standing.get(shared) for own, shared, _ in names):
+        needless |= {older for _, _, older in names}
+    needless &= standing.keys()
     if needless:
         with locks.try_exclusive(WORK) as is_first, connection.cursor() as cursor:
             _drop(cursor, needless if is_first else ())
