@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache, lru_cache, partial, wraps
-from typing import Any, cast
+from functools import lru_cache, wraps
+from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI, Schema
 from ninja.errors import AuthenticationError, HttpError, ValidationError
-from ninja.operation import Operation
 from ninja.responses import NinjaJSONEncoder
 from ninja.schema import DjangoGetter
 from ninja.security import HttpBearer
@@ -41,12 +40,10 @@ class Error(Schema):
     error: ErrorBody
 
 
-# Ninja makes a model of pydantic for each status of each call, 300 where 25 do: half of the time in which the calls are loaded,
-# and 4 MB. It is made of the type of the answer alone.
-_model_of: Callable[[Any], Any] = cache(partial(Operation._create_response_model, cast(Operation, None)))
-setattr(Operation, "_create_response_model", lambda _, answer: _model_of(answer))  # noqa: B010
-
-ERRORS: dict[int, Any] = dict.fromkeys((401, 403, 404, 408, 409, 412, 413, 422, 429, 503), Error)
+ERROR_STATUSES = (401, 403, 404, 408, 409, 412, 413, 422, 429, 503)
+# Ninja makes a model of pydantic for each status of each call. Errors are raised, not returned: one model of them is enough, and
+# the document gets the other statuses where `v1.HubAPI` makes it.
+ERRORS: dict[int, Any] = {ERROR_STATUSES[0]: Error}
 
 
 class Given(Schema):

@@ -18,7 +18,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.views.decorators.csrf import csrf_exempt
 from ninja import Router, Schema
 
-from memoryhub.api.base import ERRORS, NO_JSON, authenticate, conditional, refusals_as_json, weighed
+from memoryhub.api.base import NO_JSON, Error, authenticate, conditional, refusals_as_json, weighed
 from memoryhub.domain import accounts, prompts
 from memoryhub.domain.accounts import Caller
 from memoryhub.domain.prompts import NO_LIMITS, AskedLimits, Prompt, PromptRequest
@@ -246,7 +246,7 @@ EXTRA = {
         304: {"description": "The bytes are those of If-None-Match."},
     }
 }
-ANSWERS: dict[int, Any] = {200: PromptOut, **{status: ERRORS[status] for status in (401, 403, 404, 408, 413, 422, 503)}}
+ANSWERS: dict[int, Any] = {200: PromptOut, **dict.fromkeys((401, 403, 404, 408, 413, 422, 503), Error)}
 
 
 @router.get("/prompt", response=ANSWERS, openapi_extra=EXTRA, summary="The exact prompt of the agent")

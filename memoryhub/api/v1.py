@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from http import HTTPStatus
 from importlib import import_module
 from typing import Any
 
@@ -13,7 +14,7 @@ from ninja.openapi.docs import Swagger
 from ninja.openapi.schema import OpenAPISchema
 
 import memoryhub.api.file_changes  # noqa: F401  adds its calls to the router of files
-from memoryhub.api.base import TokenAuth, install_errors
+from memoryhub.api.base import ERROR_STATUSES, TokenAuth, install_errors
 
 # In the order of the document. Each module holds `router`.
 NOUNS = ("me", "agents", "prompts", "templates", "files", "revisions", "proposals", "layers", "memory_tool")
@@ -30,8 +31,21 @@ class HubAPI(NinjaAPI):
         self, *, path_prefix: str | None = None, path_params: dict[str, Any] | None = None
     ) -> OpenAPISchema:
         if path_prefix not in self._documents:
-            self._documents[path_prefix] = super().get_openapi_schema(path_prefix=path_prefix, path_params=path_params)
+            document = super().get_openapi_schema(path_prefix=path_prefix, path_params=path_params)
+            add_errors(document)
+            self._documents[path_prefix] = document
         return self._documents[path_prefix]
+
+
+def add_errors(document: OpenAPISchema) -> None:
+    """Gives each call that names the first of the errors alone (`base.ERRORS`) the others too."""
+    first, *others = ERROR_STATUSES
+    for calls in document["paths"].values():
+        for call in calls.values():
+            responses = call["responses"]
+            if first in responses and not any(status in responses for status in others):
+                added = {status: responses[first] | {"description": HTTPStatus(status).phrase} for status in others}
+                call["responses"] = {**responses, **added}
 
 
 class Docs(Swagger):
