@@ -13,6 +13,7 @@ import select
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 from itertools import count
 from typing import Any, TypeVar
@@ -145,6 +146,12 @@ def row(sql: str, params: Sequence[Any] | Mapping[str, Any] = ()) -> tuple[Any, 
     if not found:
         raise Unavailable(NO_ANSWER)
     return found[0]
+
+
+def database_now() -> datetime:
+    """What the database's clock says."""
+    found: datetime = row("SELECT clock_timestamp()")[0]
+    return found
 
 
 def instance(model: type[M], values: Iterable[tuple[str, Any]], **related: models.Model) -> M:

@@ -9,7 +9,8 @@ import pytest
 from django.core import mail
 from django.utils import timezone
 
-from memoryhub.domain import accounts, activity, files, jobs, notify, prompts, proposals, quarantine, spaces, working
+from memoryhub.db import statements
+from memoryhub.domain import accounts, activity, files, notify, prompts, proposals, quarantine, spaces, working
 from memoryhub.domain.jobs import queue
 from memoryhub.domain.notify import daily_mail
 from memoryhub.domain.notify.daily_mail import MailHour
@@ -108,9 +109,9 @@ class TestDailyMail:
         files.add_mount(space, HUB, "/memories/", store="database", policy="review")
         agent = prompts.create_agent(space, HUB, "forge")
         asked = proposals.propose(space, agent, kind="write", path="/memories/a.md", change={"content": "one\n"})
-        asked.expires_at = jobs.database_now() + timedelta(hours=30)
+        asked.expires_at = statements.database_now() + timedelta(hours=30)
         asked.save()
-        now = jobs.database_now().astimezone(ZoneInfo("Asia/Tokyo"))
+        now = statements.database_now().astimezone(ZoneInfo("Asia/Tokyo"))
         notify.set_mail_hour(
             space, HUB, now.hour, "Asia/Tokyo", now - timedelta(hours=1, minutes=now.minute, seconds=1)
         )
@@ -118,7 +119,9 @@ class TestDailyMail:
         queue.run_waiting()
         (sent,) = mail.outbox
         assert f"{timezone.localtime(asked.expires_at, ZoneInfo('Asia/Tokyo')):%H:%M}" in sent.body
-        Job.objects.filter(kind=daily_mail.DAILY_MAIL_JOB).update(created_at=jobs.database_now() - timedelta(days=1))
+        Job.objects.filter(kind=daily_mail.DAILY_MAIL_JOB).update(
+            created_at=statements.database_now() - timedelta(days=1)
+        )
         assert daily_mail.plan_daily_mails()["asked"] == 1
 
 
@@ -184,7 +187,7 @@ def test_hours_are_hours_whatever_clocks_show(zone, day, monkeypatch):
         monkeypatch.setattr(timezone, "now", lambda: before)
         extended = working.extend(space, HUB, entry.pk)
         assert extended.expires_at - before == timedelta(hours=24)
-        assert ask.deadline(space) - before == timedelta(days=30)
+        assert abs(statements.database_now() + timedelta(days=30) - ask.deadline(space)) < timedelta(minutes=1)
 
 
 @pytest.mark.django_db
@@ -216,6 +219,14 @@ class TestWrongClock:
         done = proposals.approve(space, Actor.of_person(person, "reviewer"), asked.number, seen=seen)
         assert done.state == "approved"
         assert done.decided_at >= done.created_at
+
+    def test_a_proposal_made_where_the_clock_is_late_waits_as_long_as_others(self, space, monkeypatch):
+        agent, right = prompts.create_agent(space, HUB, "forge"), timezone.now
+        with monkeypatch.context() as patched:
+            patched.setattr(timezone, "now", lambda: right() - timedelta(days=31))
+            asked = proposals.propose(space, agent, kind="write", path="/memories/a.md", change={"content": "one\n"})
+        assert proposals.expire_late(space) == 0
+        assert proposals.get(space, asked.number).expires_at > right() + timedelta(days=29)
 
     def test_nobody_is_signed_out(self, month_ahead):
         person = accounts.create_person(HUB, "rk")

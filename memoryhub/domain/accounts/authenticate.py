@@ -145,16 +145,19 @@ def caller_of(row: tuple[Any, ...]) -> Caller:
     return Caller(its_token, its_space, person=somebody, role=role or "", **others)
 
 
-def why_ended(token: Token) -> str:
-    """Why a token works no longer, a key of `ENDED`, as pages show it; empty while it does."""
+def why_ended(token: Token, *, has_expired: bool | None = None) -> str:
+    """Why a token works no longer, a key of `ENDED`; empty while it does. Pages leave it to this machine's clock whether it expired,
+    calls to the database's."""
     if token.revoked_at:
         return "revoked"
-    return "expired" if token.expires_at and token.expires_at <= timezone.now() else ""
+    if has_expired is None:
+        has_expired = token.expires_at is not None and token.expires_at <= timezone.now()
+    return "expired" if has_expired else ""
 
 
 def check_token(caller: Caller) -> None:
     """Refuses a token that was revoked or has expired."""
-    if why := "revoked" if caller.token.revoked_at else "expired" if caller.has_expired else "":
+    if why := why_ended(caller.token, has_expired=caller.has_expired):
         raise Unauthenticated(f"The token {caller.token} {ENDED[why]}. Ask an owner of the space for a new one.")
 
 

@@ -7,7 +7,6 @@ from memoryhub.domain.jobs.queue import (
     background_threads,
     bound_schedules,
     claim,
-    database_now,
     enqueue,
     enqueue_all,
     enqueue_as_change,

@@ -123,12 +123,6 @@ def _by_database(moment: datetime | None) -> Any:
     return Now() + wait if wait > timedelta(0) else Now()
 
 
-def database_now() -> datetime:
-    """What the database's clock says."""
-    found: datetime = statements.row("SELECT clock_timestamp()")[0]
-    return found
-
-
 def enqueue_as_change(
     kind: str, payload: dict[str, Any] | None = None, *, of: str = "", over: str = "", **options: Unpack[JobOptions]
 ) -> statements.Change:
@@ -228,7 +222,7 @@ def run(claimed: Job) -> None:
 def _check_clock(claimed: Job) -> None:
     """Refuses periodic work where the clock of this node is wrong: it would end what is not over."""
     if claimed.kind in periods:
-        off = timezone.now() - database_now()
+        off = timezone.now() - statements.database_now()
         if abs(off) > MAX_CLOCK_DIFFERENCE:
             raise Unavailable(
                 f"The clock of this node is {off.total_seconds():+.0f} seconds off the database's: set it."

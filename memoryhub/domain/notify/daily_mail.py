@@ -39,7 +39,7 @@ def plan_daily_mails() -> dict[str, int]:
 
 
 def _plan() -> int:
-    now = jobs.database_now()
+    now = statements.database_now()
     count = 0
     for space in Space.objects.exclude(settings__digest=None).exclude(settings__digest=""):
         chosen = mail_hour(space)

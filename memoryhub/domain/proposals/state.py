@@ -106,8 +106,8 @@ def ends_soon(proposal: Proposal) -> bool:
 
 
 def deadline(space: Space) -> datetime:
-    """When a proposal that begins to wait now expires."""
-    return timezone.now() + timedelta(days=spaces.get_setting(space, "proposal_days"))
+    """When a proposal that begins to wait now expires, by the database's clock, which ends it."""
+    return statements.database_now() + timedelta(days=spaces.get_setting(space, "proposal_days"))
 
 
 def already_decided(proposal: Proposal) -> Conflict:
