@@ -27,7 +27,7 @@ help: ## list the targets
 run: .venv/run.stamp ## start the hub with a demo space; DIR=path/with/AGENTS.md shows your files, PORT=8000
 	@exec $(BIN)/memoryhub up --demo-at-first --port $(PORT) $(if $(DIR),"$(DIR)")
 
-test: .venv/test.stamp ## run every test, browser tests included; PYTEST_ADDOPTS is honoured
+test: .venv/test.stamp ## run the tests, browser tests included; PYTEST_ADDOPTS is honoured
 	@$(BIN)/python -m tests.chromium
 	@$(BIN)/python -m tests.pgbouncer
 	@$(PYTEST) -m "not attack"
