@@ -16,7 +16,7 @@ from memoryhub.models import Revision
 from memoryhub.templatetags.agent_names import agent_badge
 from memoryhub.templatetags.builtin import g
 from memoryhub.templatetags.files import kind_words, page_address
-from memoryhub.templatetags.hub import actor_glyph, actor_name
+from memoryhub.templatetags.hub import actor_glyph, author_name
 
 register = template.Library()
 BADGES = 6
@@ -72,7 +72,7 @@ def change_words(context: dict[str, Any], revision: Revision) -> SafeString:
 
 def author(revision: Revision, *, strong: bool = False) -> SafeString:
     """Who wrote a revision: an agent with its badge, the author in git where the disk has one, others with their glyph."""
-    name = revision.git_author or actor_name(revision.actor_kind, revision.actor_name)
+    name = author_name(revision)
     sign = agent_badge(name) if revision.actor_kind == "agent" else actor_glyph(revision.actor_kind)
     shown = format_html('<b class="strong">{}</b>', name) if strong else name
     return format_html('<span class="who">{}{}</span>', sign, shown)

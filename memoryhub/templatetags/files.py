@@ -127,19 +127,23 @@ def _blame_row(slug: str, where: str, one: Any, age: int, *, is_first: bool) -> 
     css = " ".join(name for name in (turn, "machine" if one.author.kind == "agent" else "", f"age{age}") if name)
     by = _author(slug, where, one) if one.turns or is_first else ""
     # The margin has no room for who approved it.
-    title = f' title="{escape(one.author.name + _approved(one))}"' if by else ""
+    title = f' title="{escape(_author_name(one) + _approved(one))}"' if by else ""
     return (
         f'<tr class="{css}"><td class="by"{title}>{by}</td>'
         f'<td class="no">{one.number}</td><td class="code">{line_html(one.text)}</td></tr>'
     )
 
 
+def _author_name(line: Any) -> str:
+    """Who wrote a line: the author in git of what came from disk, where one was found."""
+    name = actor_name(line.author.kind, line.author.name)
+    return line.revision.git_author or name if line.author.kind == "disk" else name
+
+
 def _author(slug: str, where: str, line: Any) -> str:
     """The author of a line: a link to the proposal if there is one, else to the revision; when, who approved it, and the file
     before it."""
-    revision, name = line.revision, actor_name(line.author.kind, line.author.name)
-    if line.author.kind == "disk":
-        name = revision.git_author or name
+    revision, name = line.revision, _author_name(line)
     if revision.proposal:
         leads_to = f"/s/{slug}/proposals/{revision.proposal}/"
         words = f"#{revision.proposal} {shown_reason(revision.reason, revision.actor_kind) or gettext('proposal')}"

@@ -21,6 +21,7 @@ from django.utils.translation import gettext as _
 
 from memoryhub import languages
 from memoryhub.domain import accounts
+from memoryhub.models import Revision
 from memoryhub.server import static_files
 from memoryhub.stores import paths
 from memoryhub.templatetags.agent_names import agent_badge, agent_title
@@ -96,6 +97,11 @@ def actor_name(kind: str, name: str) -> str:
     if kind == "agent":
         return str(agent_title(name))
     return name if kind == "person" else languages.translated(name)
+
+
+def author_name(revision: Revision) -> str:
+    """Who wrote a revision: the author in git where one was found, else the actor as pages name it."""
+    return revision.git_author or actor_name(revision.actor_kind, revision.actor_name)
 
 
 # Up to how many seconds a unit is used, how many it has, and how it is written.

@@ -19,7 +19,7 @@ from memoryhub.languages import shown_reason, translated
 from memoryhub.templatetags.agent_names import agent_title
 from memoryhub.templatetags.findings import line_with_marks
 from memoryhub.templatetags.hidden_characters import line_html
-from memoryhub.templatetags.hub import ago, leads_to, may, until, who
+from memoryhub.templatetags.hub import ago, author_name, leads_to, may, until, who
 
 register = template.Library()
 Marks = Mapping[int, Sequence[tuple[int, int, str]]]
@@ -285,4 +285,4 @@ def written_by(one: Any) -> str:
     """Who wrote the revision of a section, and who approved it."""
     revision = one.revision
     words = _("written by %(author)s, approved by %(person)s") if revision.approver_name else _("written by %(author)s")
-    return words % {"author": revision.git_author or revision.actor_name, "person": revision.approver_name}
+    return words % {"author": author_name(revision), "person": revision.approver_name}

@@ -12,7 +12,7 @@ from django.utils.html import escape
 
 from memoryhub import dialects
 from memoryhub.domain import files, longterm, prompts, spaces
-from memoryhub.models import HUB, DialectTemplate, EntryRevision, LongtermEntry, WorkingEntry
+from memoryhub.models import HUB, DialectTemplate, EntryRevision, LongtermEntry, Revision, WorkingEntry
 from memoryhub.web.prompt_view import PromptView
 from tests.one_line import one_line
 from tests.outputs import admit
@@ -55,6 +55,10 @@ def test_the_page_shows_the_exact_text_with_its_origin(see, house, counter):
     assert '<span class="inv" title="zero-width space">U+200B</span>' in html
     assert f"sha256 {prompt.sha256[:8]}" in html
     assert "Base &lt;b&gt;." in html
+    Revision.objects.filter(space=house.space, path=AGENTS).update(
+        actor_kind="disk", actor_name="disk", git_author="Mia Keller"
+    )
+    assert "revision 1</a>, written by Mia Keller" in one_line(see(dialect="plain"))
 
 
 def test_warnings_lead_to_their_line(see):

@@ -32,7 +32,8 @@ def test_a_committed_text_has_its_author_and_an_uncommitted_one_none(space, root
     files.find_git_authors(space, PATH)
     assert (newest(space).actor_name, newest(space).git_author) == ("disk", "Mia Keller")
     lines = files.blame(File.objects.within(space).get(path=PATH))
-    assert '<b class="strong">Mia Keller</b>' in blame_table({"space": space, "where": PATH}, lines, "")
+    table = blame_table({"space": space, "where": PATH}, lines, "")
+    assert '<b class="strong">Mia Keller</b>' in table and 'title="Mia Keller' in table
     assert [hit.author for hit in retrieval.search(space, "AGENTS", layers=["files"])] == ["Mia Keller"]
     (root / "memory/AGENTS.md").write_text("two\n")
     files.read(space, PATH)
