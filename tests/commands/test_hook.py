@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 
+from memoryhub.domain.write_hooks.listen import is_listened_to
 from tests.running import TREE, clean, command, data_dir, place, running_in, started_once  # noqa: F401  fixtures
 
 
@@ -18,6 +20,15 @@ def run_hook(data_dir, document):
     return json.loads(done.stdout or "null")
 
 
+def wait_for_listener(data_dir):
+    """The background process listens a moment after pages are served; until then a held file may be written, and waits on disk."""
+    for _ in range(200):
+        if is_listened_to(str(data_dir)):
+            return
+        time.sleep(0.05)
+    raise AssertionError("nothing listens to hooks")
+
+
 def test_the_hook_against_a_running_hub(place, data_dir):
     folder = place / "notes"
     folder.mkdir()
@@ -27,6 +38,7 @@ def test_the_hook_against_a_running_hub(place, data_dir):
         "tool_input": {"file_path": str(folder / "AGENTS.md"), "old_string": "# Rules", "new_string": "# My rules"},
     }  # fmt: skip
     with running_in(data_dir, str(folder), "--hold"):
+        wait_for_listener(data_dir)
         said = run_hook(data_dir, asked)["hookSpecificOutput"]
         assert said["permissionDecision"] == "deny"
         assert "recorded as proposal 1, do not retry, carry on" in said["permissionDecisionReason"]
