@@ -22,6 +22,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from django.db import connection
+from django.db.models import QuerySet
 
 from memoryhub.db import locks, statements
 from memoryhub.db.cache import Cache
@@ -173,15 +174,18 @@ def _standing() -> dict[str, State]:
 @jobs.periodic("vector_index.let_in", every=timedelta(minutes=1))
 def let_in_all() -> int:
     """Lets in what large spaces have stored since the last time."""
-    counted = ChunkCount.objects.filter(chunks__gt=MAX_EXACT).values("space_id")
-    large = Space.objects.filter(pk__in=counted)
-    asked = []
+    large, asked = _spaces_above(MAX_EXACT), []
     for space in large:
         with suppress(EmbedderUnavailable):
             asked.append((space, serving_embedder(space)))
     # First: a process that searches learns within half a minute of an index that the last run made, and needs the older one till then.
     drop_needless_indexes(asked if len(asked) == len(large) else ())
     return add_to_vector_index(*asked)
+
+
+def _spaces_above(chunks: int) -> QuerySet[Space]:
+    """The spaces with more chunks than these."""
+    return Space.objects.filter(pk__in=ChunkCount.objects.filter(chunks__gt=chunks).values("space_id"))
 
 
 def add_to_vector_index(*asked: tuple[Space, Embedder]) -> int:
@@ -258,12 +262,12 @@ def drop_vector_index(space: Space, embedded_by: str) -> None:
 
 
 def drop_needless_indexes(large: Sequence[tuple[Space, Embedder]]) -> None:
-    """Drops the indexes of spaces that are gone, and shared ones as soon as each of these large spaces has its own; one that an older
-    version made also where each has another."""
+    """Drops the indexes of spaces that are gone or small by now, and shared ones as soon as each of these large spaces has its own;
+    one that an older version made also where each has another."""
     standing = {name: state.is_valid for name, state in _standing().items()}
     spaces = {name: int(name.split("_")[2]) for name in standing if name.startswith(OWN)}
-    there = set(Space.objects.filter(pk__in=set(spaces.values())).values_list("pk", flat=True))
-    needless = {name for name, space in spaces.items() if space not in there}
+    used = set(_spaces_above(MAX_EXACT).values_list("pk", flat=True))
+    needless = {name for name, space in spaces.items() if space not in used}
     names = [
         index_names(space.pk, one.embedded_by) for space, one in large if is_large(chunk_count(space), one.dimensions)
     ]

@@ -9,7 +9,7 @@ from memoryhub.domain import longterm, retrieval, spaces
 from memoryhub.domain.jobs import queue
 from memoryhub.domain.longterm import chunks, conflicts
 from memoryhub.domain.retrieval import index, vector_index
-from memoryhub.models import HUB, Embedding
+from memoryhub.models import HUB, ChunkCount, Embedding
 from tests.domain.layers import clear_caches, cold, fill_with_noise, forge, rank_module, space  # noqa: F401
 
 FACT = "The refund of a card takes ten days."
@@ -149,6 +149,18 @@ def test_each_large_space_has_an_index_of_its_own_until_there_are_too_many(space
     other.delete()
     vector_index.let_in_all()
     assert theirs[0] not in indexes() and len(nearest(space, monkeypatch, noise[0])) == 5
+
+
+def test_the_index_of_a_space_goes_when_the_space_is_small_again(space, monkeypatch):
+    _, noise = fill_with_noise(space, 600)
+    vector_index.let_in_all()
+    (own, *_) = vector_index.index_names(space.pk, retrieval.serving_embedder(space).embedded_by)
+    ChunkCount.objects.within(space).update(chunks=501)
+    vector_index.let_in_all()
+    assert indexes() == {own}
+    ChunkCount.objects.within(space).update(chunks=500)
+    vector_index.let_in_all()
+    assert not indexes() and len(nearest(space, monkeypatch, noise[0])) == 5
 
 
 def test_no_other_space_is_found_by_the_same_index(space, monkeypatch):
