@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from memoryhub.text.match import changes, common_length, matching_spans
+from memoryhub.text.lines import changes, common_length, matching_spans
 
 Range = Sequence[int]  # first and last line, counted from 1
 

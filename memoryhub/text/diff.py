@@ -11,10 +11,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 
-from memoryhub.text.diff_rows import Fold, Pair, Row, changed_words, cut_newline, side_by_side
-from memoryhub.text.lines import split
-from memoryhub.text.match import MAX_COMPARED, changes, common_length
-from memoryhub.text.word_diff import Work
+from memoryhub.text.diff_rows import Fold, Pair, Row, Work, changed_words, cut_newline, side_by_side
+from memoryhub.text.lines import MAX_COMPARED, changes, common_length, split
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from memoryhub.text.lines import split
-from memoryhub.text.match import Span, changes
+from memoryhub.text.lines import Span, changes, split
 
 
 @dataclass(frozen=True)

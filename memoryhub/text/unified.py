@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from memoryhub.text.lines import is_text, split, text_of
-from memoryhub.text.match import Span, changes
+from memoryhub.text.lines import Span, changes, is_text, split, text_of
 
 
 def unified_bytes(old: bytes | None, new: bytes | None, path: str) -> str:

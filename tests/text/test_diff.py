@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 
 from memoryhub.text import diff as diffs
-from memoryhub.text import match, unified
-from memoryhub.text.diff_rows import Fold, Row
-from memoryhub.text.word_diff import word_marks
+from memoryhub.text import lines, unified
+from memoryhub.text.diff_rows import Fold, Row, word_marks
 from tests.text.samples import clock, texts
 
 
@@ -120,7 +119,7 @@ def test_many_equal_lines_do_not_make_it_slow():
 def test_lines_that_stand_countless_times_are_paired_in_time():
     """Every line stands a quarter of a million times on both sides: taking partners off a list's head would be quadratic."""
     old, new = (random.Random(seed).choices("ab", k=600_000) for seed in (1, 2))
-    assert clock(lambda: match._anchors(old, new)) < 4.0
+    assert clock(lambda: lines._anchors(old, new)) < 4.0
 
 
 def test_only_what_is_drawn_is_made() -> None:

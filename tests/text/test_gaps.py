@@ -11,7 +11,7 @@ from memoryhub import detectors
 from memoryhub.detectors import secrets
 from memoryhub.domain.proposals.reviewing import HEADING
 from memoryhub.templatetags.hidden_characters import drawn, label_hidden_in_page, line_html
-from memoryhub.text import comments, diff, edits, markdown, needles, split, unseen, word_diff
+from memoryhub.text import comments, diff, diff_rows, edits, markdown, needles, split, unseen
 from tests.fixtures.shapes import GAPS, gap
 
 SIZE = 1 << 18
@@ -26,7 +26,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "protected": lambda text: edits.check_protected(text.encode(), b""),
     "pieces": split.split,
     "diff": lambda text: diff.compare(text, text[: SIZE // 2] + "x" + text[SIZE // 2 :]).hunks,
-    "word diff": lambda text: word_diff.word_marks(text, text[: SIZE // 2] + "x" + text[SIZE // 2 :]),
+    "word diff": lambda text: diff_rows.word_marks(text, text[: SIZE // 2] + "x" + text[SIZE // 2 :]),
     "edit": lambda text: edits.string_not_found(text, text[: SIZE // 2] + "x"),
     "needles": needles.pieces_of,
     "secrets": secrets.redact,

@@ -22,8 +22,7 @@ from memoryhub.domain import files, spaces
 from memoryhub.models import File, LongtermEntry, Proposal, Revision, Source, Space
 from memoryhub.stores.known_names import plain
 from memoryhub.text import comments
-from memoryhub.text.lines import is_text, split, text_of
-from memoryhub.text.match import changes
+from memoryhub.text.lines import changes, is_text, split, text_of
 
 KNOWN_TEXTS_LIMIT = 200
 SHRINKS_TO, FROM_SIZE = 0.5, 500  # a text of so many bytes that keeps less than this share may be an accident
