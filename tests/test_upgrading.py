@@ -9,6 +9,7 @@ import importlib
 import os
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,6 +23,7 @@ from psycopg import sql
 from memoryhub.migrations import _older
 from memoryhub.server import migrate as migrating
 from memoryhub.server import postgres
+from tests.cluster import soon
 from tests.running import command, several
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -117,14 +119,18 @@ def test_a_database_of_an_early_hub_becomes_like_a_new_one_and_loses_nothing(lef
 RELEASES = sorted(path.stem.removeprefix("hub_") for path in FIXTURES.glob("hub_*_?.sql"))
 
 
+@pytest.mark.django_db  # `fresh` looks at the tests' database
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_database_of_a_release_goes_on(release, fresh, tmp_path):
-    """Like a new one, nothing lost, and its agent gets the same prompt, byte for byte."""
+    """Like a new one, nothing lost, and its agent gets the same prompt, byte for byte; also beside a node of that release."""
     dumped = (FIXTURES / f"hub_{release}.sql").read_text()
     with new_database() as address, psycopg.connect(address, autocommit=True) as connection:
         connection.execute(dumped)
         before = rows(connection)
-        migrate(address, tmp_path)
+        if release == "0_1_0":
+            migrate_beside_a_node(address, tmp_path)
+        else:  # no column of files is added: nothing to wait for
+            migrate(address, tmp_path)
         after = rows(connection)
         assert catalog(connection) == fresh
         hub = {"DATABASE_URL": address, "MEMORYHUB_DATA_DIR": str(tmp_path), "MEMORYHUB_EMBEDDER": "hashing"}
@@ -138,6 +144,21 @@ def test_a_database_of_a_release_goes_on(release, fresh, tmp_path):
             assert without_packed(after[table][key]).items() >= without_packed(row).items(), table
     asked = dumped.split("-- prompt: ", 1)[1].split("\n", 1)[0]
     assert hashlib.sha256(prompt.encode()).hexdigest() == asked
+
+
+WAITS_FOR_FILES = "SELECT FROM pg_locks WHERE relation = 'memoryhub_file'::regclass AND NOT granted"
+
+
+def migrate_beside_a_node(address: str, place: Path) -> None:
+    """The node holds a table that the migration wants, then asks for one that this holds: PostgreSQL ends the one that waited first."""
+    with psycopg.connect(address) as node, ThreadPoolExecutor(1) as background:
+        node.execute("SELECT FROM memoryhub_file")
+        done = background.submit(migrate, address, place)
+        with psycopg.connect(address, autocommit=True) as watching:
+            assert soon(lambda: watching.execute(WAITS_FOR_FILES).fetchone() is not None, seconds=60)
+        node.execute("SELECT FROM memoryhub_revision")
+        node.rollback()
+        done.result()
 
 
 def test_the_first_release_and_the_state_before_the_next_are_there():

@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+from collections.abc import Callable
 from pathlib import Path
 
 from django.apps import apps
 from django.core.management import call_command
-from django.db import IntegrityError, ProgrammingError, connection, transaction
+from django.db import IntegrityError, OperationalError, ProgrammingError, connection, transaction
 from django.db.migrations.loader import MigrationLoader
 
 from memoryhub.db import locks
 from memoryhub.errors import Unavailable
 from memoryhub.migrations import _older
+from memoryhub.refusals import sqlstates_of
 
 MIGRATE_LOCK = "memoryhub.migrate"
+DEADLOCK, DEADLOCK_TRIES = "40P01", 30  # PostgreSQL finds a deadlock after a second
 OWN = "memoryhub."  # names of the hub's own migrations begin so; a number follows
 
 
@@ -83,6 +86,17 @@ def migrate_if_needed(*, has_lock: bool = False) -> bool:
             require_vector()
             call_command("migrate", interactive=False, verbosity=0)
     return True
+
+
+def migrate_beside_others(migrate: Callable[[], None]) -> None:
+    """Call a function that migrates, and again where PostgreSQL ended it because it and a node of an older version waited for each
+    other's locks. The migration that was under way is undone by then."""
+    for left in reversed(range(DEADLOCK_TRIES)):
+        try:
+            return migrate()
+        except OperationalError as error:
+            if not left or DEADLOCK not in sqlstates_of(error):
+                raise
 
 
 def finish_older() -> None:

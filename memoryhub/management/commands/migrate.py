@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 from django.core.management.commands.migrate import Command as DjangosCommand
 
 from memoryhub.management.database import database
-from memoryhub.server.migrate import finish_older
+from memoryhub.server.migrate import finish_older, migrate_beside_others
 
 
 class Command(DjangosCommand):
@@ -21,6 +21,9 @@ class Command(DjangosCommand):
             super().run_from_argv(argv)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        migrate_beside_others(lambda: self._migrate(*args, **options))
+
+    def _migrate(self, *args: Any, **options: Any) -> None:
         if not (options["plan"] or options["check_unapplied"]):
             finish_older()
         super().handle(*args, **options)
