@@ -18,7 +18,6 @@ from memoryhub.errors import HubError
 from memoryhub.management import terminal
 from memoryhub.management.database import database
 
-LASTING = ("up", "work")  # what loading leaves as garbage would take 4 MB of memory for as long as they run
 WITHOUT_DATABASE = ("makemigrations", "collectstatic", "findstatic", "diffsettings", "help")
 
 
@@ -26,7 +25,7 @@ def run(name: str, arguments: list[str], *, own: bool) -> int:
     """Set Django up and run one command; the number is the exit status. `own`: it is one of `management/commands`."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryhub.settings")
     try:
-        with contextlib.nullcontext() if name in LASTING else without_collections():
+        with without_collections(name):
             django.setup()
             module = importlib.import_module(f"memoryhub.management.commands.{name}") if own else None
         languages.speak(terminal.language())
@@ -49,12 +48,15 @@ def run_django_command(name: str, arguments: list[str]) -> int:
 
 
 @contextlib.contextmanager
-def without_collections() -> Iterator[None]:
-    """Switches the garbage collector off during imports, where it would take a sixth of a start. What was made meanwhile is never
-    collected, so this is for processes that end soon."""
+def without_collections(name: str) -> Iterator[None]:
+    """Switches the garbage collector off during imports, where it would take a fifth of a start. What was made meanwhile is never
+    collected, except in the two commands that last: `up` collects when it has loaded the rest (`processes.share_memory`)."""
     gc.disable()
     try:
         yield
     finally:
-        gc.freeze()
-        gc.enable()
+        if name == "work":
+            gc.collect()
+        if name != "up":
+            gc.freeze()
+            gc.enable()

@@ -61,10 +61,11 @@ def share_memory() -> None:
     """Called before children are forked, so that the pages they share with this process stay shared.
 
     The garbage collector would write to every object, and so copy its page; frozen objects it leaves alone. Memory that
-    `malloc` holds free goes back, or each child would hold it too.
+    `malloc` holds free goes back, or each child would hold it too. A start has switched the collector off (`with_django`).
     """
     gc.collect()
     gc.freeze()
+    gc.enable()
     if sys.platform == "linux":
         with contextlib.suppress(AttributeError):  # not every C library has it
             ctypes.CDLL(None).malloc_trim(0)
