@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Generator
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
 
-import httpx
+from .http1 import Request
 
 if TYPE_CHECKING:
     from .hub import AsyncMemoryHub, MemoryHub
@@ -19,8 +19,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
-Received = tuple[int, dict[str, str], bytes]  # status, headers, body
-Steps = Generator[httpx.Request | float, Any, R]
+Steps = Generator[Request | float, Any, R]
 
 
 class Verb(Protocol[P, R_co]):

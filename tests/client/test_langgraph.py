@@ -125,13 +125,13 @@ def test_the_same_value_again_changes_nothing(trusted):
 
 def requests_of(hub):
     """The requests that a client sends from now on."""
-    sent, send = [], hub._http.handle_request
+    sent, send = [], hub._http.exchange
 
     def heard(request):
-        sent.append((request.method, request.url.path))
+        sent.append((request.method, request.target.partition("?")[0]))
         return send(request)
 
-    hub._http.handle_request = heard
+    hub._http.exchange = heard
     return sent
 
 
