@@ -55,7 +55,7 @@ def test_each_thread_has_its_own_share() -> None:
     assert seen == [detectors.MAX_FINDINGS] or seen[0] > 100
 
 
-@pytest.mark.sampled(60)
+@pytest.mark.sampled(150)
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_megabyte_of_any_shape_is_checked_in_time(name: str) -> None:
     text = SHAPES[name]

@@ -16,6 +16,7 @@ from memoryhub.dialects import coding
 from memoryhub.dialects.coding import claude_code, installed
 from memoryhub.dialects.coding.claude_memory import cut_memory, project_slug
 from memoryhub.errors import Invalid
+from memoryhub.management.commands import context
 from tests.conformance.coding_agents import programs, trees
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -236,10 +237,12 @@ def test_the_command_prints_one_document(project):
     assert [set(one) for one in answer["ignored"]] == [{"path", "why"}]
 
 
-def test_the_command_refuses_in_one_sentence(tmp_path):
-    assert command("nope", tmp_path).returncode == 1
-    assert b"is no folder" in command("codex", tmp_path / "none").stderr
-    assert command("codex").returncode == 2
+def test_the_command_refuses_in_one_sentence(tmp_path, capsys):
+    assert context.main(["nope", str(tmp_path)]) == 1
+    assert context.main(["codex", str(tmp_path / "none")]) == 1
+    assert "is no folder" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        context.main(["codex"])
 
 
 @pytest.mark.parametrize("end", [b'"', b"`", b"\\n", b"\x00\x08junk"])
@@ -293,16 +296,16 @@ def install_from_pypi(home, name, version):
 
 
 @pytest.mark.parametrize("name", [*PACKAGES, *WHEELS])
-def test_a_version_is_read_and_a_newer_one_is_not_verified(tmp_path, name):
+def test_a_version_is_read_and_a_newer_one_is_not_verified(tmp_path, name, capsys):
     install = install_from_npm if name in PACKAGES else install_from_pypi
     agent, versions = coding.agent(name), (coding.agent(name).version, NEWER)
     for number, version in enumerate(versions):
         home = tmp_path / str(number)
         install(home, name, version)
         (home / "p").mkdir()
-        done = command(name, home / "p", "--home", home, "--json")
-        answer = json.loads(done.stdout)
-        assert (answer["installed"], answer["verified"]) == (version, agent.verified and version != NEWER), done.stderr
+        assert context.main([name, str(home / "p"), "--home", str(home), "--json"]) == 0
+        answer = json.loads(capsys.readouterr().out)
+        assert (answer["installed"], answer["verified"]) == (version, agent.verified and version != NEWER)
 
 
 def test_a_version_is_read_from_a_name_and_from_folders(tmp_path):

@@ -34,31 +34,25 @@ READERS: dict[str, Callable[[str], object]] = {
 }
 
 
-@pytest.mark.sampled(24)
-@pytest.mark.parametrize("around", sorted({around for around, _ in GAPS}))
-def test_no_reader_takes_long(around):
-    slow = []
-    for unit in sorted({unit for _, unit in GAPS}):
-        text = gap(around, unit, SIZE)
-        for name, read in READERS.items():
-            began = time.thread_time()
-            read(text)
-            if (taken := time.thread_time() - began) > SECONDS:
-                slow.append((unit, name, round(taken, 1)))
-    assert slow == []
-
-
-@pytest.mark.sampled(12)
-@pytest.mark.parametrize("around", sorted({around for around, _ in GAPS}))
-def test_what_is_rendered_is_rendered_soon(around):
-    slow = []
-    for unit in sorted({unit for _, unit in GAPS}):
-        text = gap(around, unit, 240_000)[-markdown.MAX_CHARACTERS :]
+@pytest.mark.sampled(60)
+@pytest.mark.parametrize(("around", "unit"), GAPS)
+def test_no_reader_takes_long(around, unit):
+    slow, text = [], gap(around, unit, SIZE)
+    for name, read in READERS.items():
         began = time.thread_time()
-        markdown.render(text)
+        read(text)
         if (taken := time.thread_time() - began) > SECONDS:
-            slow.append((unit, round(taken, 1)))
+            slow.append((name, round(taken, 1)))
     assert slow == []
+
+
+@pytest.mark.sampled(50)
+@pytest.mark.parametrize(("around", "unit"), GAPS)
+def test_what_is_rendered_is_rendered_soon(around, unit):
+    text = gap(around, unit, 240_000)[-markdown.MAX_CHARACTERS :]
+    began = time.thread_time()
+    markdown.render(text)
+    assert time.thread_time() - began <= SECONDS
 
 
 OPEN = [
