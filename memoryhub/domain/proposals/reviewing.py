@@ -157,6 +157,7 @@ def review(proposal: Proposal, *, context: int | None = 3, ticked: list[int] | N
         made.changes, made.more_readers = prompt_changes(
             proposal.space, made.kind.files_after(proposal, made.after), [proposal], first=proposal.agent_id
         )
+    if made.changes:
         made.losing_agents = _losing_agents(proposal, made.agents)
         made.threads_behind = prompts.count_live_threads(proposal.space, [one.agent for one in made.changes])
     return made
@@ -216,6 +217,8 @@ def prompt_changes(
     readers = {agent.pk: agent for path in changes for agent in files.agents_reading(space, path)}
     templates = {one.agent.pk: one for one in asked if one.kind == Proposal.Kind.TEMPLATE and one.agent}
     readers |= {pk: one.agent for pk, one in templates.items()}
+    if not readers:
+        return [], 0
     chosen = sorted(readers.values(), key=lambda agent: agent.pk != first)[:AGENTS_SHOWN]
     calls = prompts.last_calls(space, chosen)
     shown = [_prompt_change(space, agent, calls.get(agent.pk), changes, templates.get(agent.pk)) for agent in chosen]
