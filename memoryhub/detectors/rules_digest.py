@@ -17,12 +17,12 @@ KINDS = (".py", ".txt")
 
 
 @cache
-def rules_digest(*callers: Path) -> str:
-    """Of the detectors, the functions of texts that they call, what runs their patterns, and the modules of `callers`, which choose
-    the pieces of a text that are looked at. Read once by each process, in some milliseconds."""
+def rules_digest() -> str:
+    """Of the detectors, with the choice of the pieces of a text that they look at, the functions of texts that they call, and what
+    runs their patterns. Read once by each process, in some milliseconds."""
     runs = version("google-re2" if engine.IS_LINEAR else "regex")
     made = hashlib.sha256(f"{sys.version} {engine.NAME} {runs}".encode())
-    for file in [*files(), *callers]:
+    for file in files():
         content = file.read_bytes()
         made.update(f"\n{file.name} {len(content)}\n".encode() + content)
     return made.hexdigest()

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from memoryhub import dialects
 from memoryhub.detectors import Finding
+from memoryhub.detectors.changes import findings_in
 from memoryhub.dialects import Warn, tokens_of_text
 from memoryhub.domain import files, prompts
 from memoryhub.domain.files import Published
@@ -78,7 +79,7 @@ def check_proposal_draft(proposal: Proposal, content: bytes) -> DraftCheck:
 
 def check_entry_draft(space: Space, entry: LongtermEntry, text: str) -> DraftCheck:
     """Checks the draft of a long-term entry: findings alone, as no prompt shows it before a query finds it."""
-    found = findings.findings_in("", text)
+    found = findings_in("", text)
     return DraftCheck(for_editor(entry.content), text, found)
 
 
@@ -101,7 +102,7 @@ def check_template_draft(agent: Agent, text: str) -> DraftCheck:
         agent, prompts.assemble_request(agent.space, agent, asked),
         prompts.assemble_request(agent.space, without_own, asked, template=after), call,
     )  # fmt: skip
-    return DraftCheck(for_editor(before), text, findings.findings_in("", text), [change])
+    return DraftCheck(for_editor(before), text, findings_in("", text), [change])
 
 
 def _checked(

@@ -13,6 +13,7 @@ from django.db.models import Max
 from django.utils import timezone
 
 from memoryhub.detectors import Finding
+from memoryhub.detectors.changes import detectable
 from memoryhub.domain import activity, files, spaces
 from memoryhub.domain.proposals import findings
 from memoryhub.domain.proposals.ask import insert_numbered, reviewers_for
@@ -187,7 +188,7 @@ def propose_before_write(
     before = published.content if published else None
     edits.check_protected(before, content)
     found = findings.findings_of(space, path, before, content)
-    spaces.refuse_secrets(space, found, findings.detectable(content))
+    spaces.refuse_secrets(space, found, detectable(content))
     proposal = Proposal(
         space=space, agent=None, agent_name=program, kind=Proposal.Kind.WRITE, path=path, content=content,
         change={"asked_by": program, "tool": tool, "session": clean(session, 100), "stood": 0, **({"pending": pending} if pending else {})},
@@ -226,7 +227,7 @@ def renew_write(space: Space, number: int, content: bytes) -> None:
         return
     before = published.content if published else None
     found = findings.findings_of(space, proposal.path, before, content)
-    spaces.refuse_secrets(space, found, findings.detectable(content))
+    spaces.refuse_secrets(space, found, detectable(content))
     proposal.content, (proposal.base_revision, proposal.base_sha256) = content, base
     proposal.findings, proposal.approvals = [one.as_json() for one in found], []
     proposal.risk = kind_of(proposal).risk(proposal, found, before, content)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from memoryhub.detectors.changes import findings_in
 from memoryhub.domain import files, prompts, spaces
-from memoryhub.domain.proposals.findings import findings_in
 from memoryhub.errors import Invalid
 from memoryhub.models import HUB, Actor
 from tests.fixtures.secret_texts import made

@@ -53,7 +53,7 @@ def test_the_texts_that_were_looked_at_are_not_looked_at_again(space, forge, rk,
 
 
 def by_other_rules(proposal: Proposal, monkeypatch) -> None:
-    monkeypatch.setattr(findings, "rules_digest", lambda *_: "of a later version")
+    monkeypatch.setattr(findings, "rules_digest", lambda: "of a later version")
 
 
 def by_another_key(proposal: Proposal, monkeypatch) -> None:
@@ -133,6 +133,6 @@ def test_another_byte_of_a_rule_is_another_digest(tmp_path, monkeypatch) -> None
     for content in ("RULES = 1", "RULES = 2"):
         rule.write_text(content)
         rules_digest.rules_digest.cache_clear()
-        digests += [rules_digest.rules_digest(), rules_digest.rules_digest(rule)]
+        digests.append(rules_digest.rules_digest())
     rules_digest.rules_digest.cache_clear()
-    assert len(set(digests)) == 4
+    assert len(set(digests)) == 2

@@ -10,6 +10,7 @@ from typing import Any
 from django.utils.translation import gettext_noop as _
 
 from memoryhub.detectors import Finding
+from memoryhub.detectors.changes import detectable, findings_in
 from memoryhub.domain import files
 from memoryhub.domain.proposals import findings
 from memoryhub.domain.proposals.state import Parents, asked_by, parent_of
@@ -297,7 +298,7 @@ class Move(ChangeKind):
 
     def findings(self, proposal: Proposal, before: bytes | None, after: bytes | None) -> list[Finding]:
         """Of the whole text: other rules may hold where it goes."""
-        return findings.findings_in("", findings.detectable(after))
+        return findings_in("", detectable(after))
 
     def risk(self, proposal: Proposal, found: list[Finding], before: bytes | None, after: bytes | None) -> int:
         """A file that a prompt shows is taken out of it, as by a deletion."""
