@@ -12,6 +12,7 @@ from memoryhub.domain import files
 from memoryhub.domain.accounts import Caller
 from memoryhub.domain.files import Applied, ChangeRequest, Pending, decode_content
 from memoryhub.stores import paths
+from memoryhub.text.lines import text_as_bytes
 
 
 class Notes(Given):
@@ -115,7 +116,7 @@ def _submit(request: HttpRequest, kind: str, path: str, notes: Notes, **change: 
     caller: Caller = request.auth
     said = {"reason": notes.reason, "thread_id": notes.thread_id, "tool_call_id": notes.tool_call_id}
     for text in said.values():
-        files.text_as_bytes(text)
+        text_as_bytes(text)
     wanted = ChangeRequest(kind, path, if_match=request.headers.get("If-Match"), **said, **change)
     done = files.submit(caller.space, caller.actor, wanted)
     if isinstance(done, Pending):

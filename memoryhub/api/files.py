@@ -19,6 +19,7 @@ from memoryhub.domain.accounts import Caller
 from memoryhub.domain.files import Published, Reader
 from memoryhub.errors import HubError, Invalid, NotFound
 from memoryhub.stores import paths
+from memoryhub.text.lines import text_as_bytes
 
 router = Router()
 
@@ -114,7 +115,7 @@ def glob(
 
 def _thread(thread_id: str) -> str:
     """The name of a thread, as far as it is text."""
-    files.text_as_bytes(thread_id)
+    text_as_bytes(thread_id)
     return thread_id
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import islice
 
 from memoryhub.text.diff_rows import Fold, Pair, Row, Work, changed_words, cut_newline, side_by_side
-from memoryhub.text.lines import MAX_COMPARED, changes, common_length, split
+from memoryhub.text.lines import MAX_COMPARED, changes, same_head, same_tail, split
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,35 +169,6 @@ def _find_moves(old: list[str], new: list[str], hunks: list[Hunk]) -> dict[tuple
     return moves
 
 
-# ---- counting
-
-
-def counts(old: str, new: str) -> tuple[int, int]:
-    """Lines added and removed."""
-    # Whole lines at both ends are compared as text first: most changes are small.
-    head = old.rfind("\n", 0, _common_head(old, new)) + 1
-    old, new = old[head:], new[head:]
-    tail = _common_tail(old, new)
-    added, removed = new[: len(new) - tail], old[: len(old) - tail]
-    if not (added and removed) and (added + removed).endswith("\n"):  # whole lines, only added or only taken out
-        return added.count("\n"), removed.count("\n")
-    cut = old.find("\n", len(old) - tail) + 1 or len(old)
-    rest = len(old) - cut
-    spans = changes(split(old[:cut]), split(new[: len(new) - rest]))
-    return sum(j2 - j1 for _, _, j1, j2 in spans), sum(i2 - i1 for i1, i2, _, _ in spans)
-
-
-def _common_head(old: str, new: str) -> int:
-    return common_length(min(len(old), len(new)), lambda at, n: old[at : at + n] == new[at : at + n])
-
-
-def _common_tail(old: str, new: str) -> int:
-    ends = len(old), len(new)
-    return common_length(
-        min(ends), lambda at, n: old[ends[0] - at - n : ends[0] - at] == new[ends[1] - at - n : ends[1] - at]
-    )
-
-
 def changed_characters(old: str, new: str) -> tuple[int, int]:
     """Characters added and removed, within the lines that change."""
     added = removed = 0
@@ -205,8 +176,8 @@ def changed_characters(old: str, new: str) -> tuple[int, int]:
     for hunk in diff.hunks:
         before = "".join(diff.old_lines[hunk.old_start : hunk.old_end])
         after = "".join(diff.new_lines[hunk.new_start : hunk.new_end])
-        head = _common_head(before, after)
-        common = head + _common_tail(before[head:], after[head:])
+        head = same_head(before, after)
+        common = head + same_tail(before[head:], after[head:])
         added, removed = added + len(after) - common, removed + len(before) - common
     return added, removed
 

@@ -10,6 +10,8 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise
 
+from memoryhub.errors import Invalid
+
 
 def text_of(content: bytes) -> str:
     """Bytes as text; those that are no UTF-8 become lone surrogates."""
@@ -19,6 +21,16 @@ def text_of(content: bytes) -> str:
 def bytes_of(text: str) -> bytes:
     """The bytes that `text_of` read."""
     return text.encode("utf-8", "surrogateescape")
+
+
+def text_as_bytes(text: str) -> bytes:
+    """The bytes of a text from a person or an agent; refused with NUL or lone surrogates."""
+    if "\x00" in text:
+        raise Invalid("The text holds a NUL character. Send such content as base64.", code="invalid_content")
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise Invalid("The text holds half of a character (a lone surrogate).", code="invalid_content") from None
 
 
 def is_text(content: bytes) -> bool:
@@ -246,6 +258,32 @@ def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
         result.append(pairs[at])
         at = before[at]
     return result[::-1]
+
+
+def added_and_removed(old: str, new: str) -> tuple[int, int]:
+    """Lines added and removed."""
+    # Whole lines at both ends are compared as text first: most changes are small.
+    head = old.rfind("\n", 0, same_head(old, new)) + 1
+    old, new = old[head:], new[head:]
+    tail = same_tail(old, new)
+    added, removed = new[: len(new) - tail], old[: len(old) - tail]
+    if not (added and removed) and (added + removed).endswith("\n"):  # whole lines, only added or only taken out
+        return added.count("\n"), removed.count("\n")
+    cut = old.find("\n", len(old) - tail) + 1 or len(old)
+    rest = len(old) - cut
+    spans = changes(split(old[:cut]), split(new[: len(new) - rest]))
+    return sum(j2 - j1 for _, _, j1, j2 in spans), sum(i2 - i1 for i1, i2, _, _ in spans)
+
+
+def same_head(old: str, new: str) -> int:
+    return common_length(min(len(old), len(new)), lambda at, n: old[at : at + n] == new[at : at + n])
+
+
+def same_tail(old: str, new: str) -> int:
+    ends = len(old), len(new)
+    return common_length(
+        min(ends), lambda at, n: old[ends[0] - at - n : ends[0] - at] == new[ends[1] - at - n : ends[1] - at]
+    )
 
 
 # ---- texts that went through a browser's text field

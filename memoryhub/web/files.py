@@ -16,7 +16,7 @@ from memoryhub.languages import translated
 from memoryhub.models import Revision, Space
 from memoryhub.stores import disk, paths
 from memoryhub.templatetags.files import page_address
-from memoryhub.text.lines import for_editor, keep_ends
+from memoryhub.text.lines import for_editor, keep_ends, text_as_bytes
 from memoryhub.web import editor, file_list, file_views, recall
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.file_views import download_response, requested_path
@@ -173,7 +173,7 @@ def write(request: HttpRequest, path: str) -> HttpResponse:
     base = file_views.revision_number(request.POST.get("base_revision", "0") or "0")
     reason = request.POST.get("reason", "").strip()
     try:
-        content = files.text_as_bytes(keep_ends(file_views.text_at_revision(request.space, where, base), sent))
+        content = text_as_bytes(keep_ends(file_views.text_at_revision(request.space, where, base), sent))
         files.allow_in_text(request.space, request.actor, where, content, request.POST.getlist("no_secret"))
         files.check_content(request.space, where, content)
         revision = files.write(request.space, request.actor, where, content, reason=reason, base_revision=base)

@@ -153,7 +153,7 @@ def test_counting_lines_alone_gives_what_a_whole_diff_gives():
             at = rng.randint(0, len(new))
             new = new[:at] + rng.choice(["", "x\n", "a\n", "\n", "zz"]) + new[at + rng.randint(0, 6) :]
         whole = diffs.compare(old, new)
-        assert diffs.counts(old, new) == (whole.added, whole.removed), (old, new)
+        assert lines.added_and_removed(old, new) == (whole.added, whole.removed), (old, new)
 
 
 @pytest.mark.attack

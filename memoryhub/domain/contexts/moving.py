@@ -21,6 +21,7 @@ from memoryhub.domain.contexts.own_memory import OwnMemory, own_memories, own_me
 from memoryhub.domain.contexts.places import Place, mounts_of_this_disk, place_in_mount
 from memoryhub.errors import Conflict, Invalid, NotFound
 from memoryhub.models import Actor, Proposal, Space
+from memoryhub.text.lines import text_as_bytes
 
 MAIN = "AGENTS.md"
 IMPORTERS = (("CLAUDE.md", "claude-code", "@AGENTS.md"), ("GEMINI.md", "gemini-cli", "@./AGENTS.md"))
@@ -118,7 +119,7 @@ def plan_entry(
     changes: dict[str, bytes | None] = {target: _with_line(space, to, before, line)}
     if not keep:
         rest = coding_agents.without_entry(memory.format, memory.text, number)
-        changes[tree.shown_path(path)] = files.text_as_bytes(rest)
+        changes[tree.shown_path(path)] = text_as_bytes(rest)
     agent = coding.agent(memory.format.agent).title
     return Plan(place, changes, f"An entry of {agent}'s own memory as a line of {os.path.basename(to)}")
 
@@ -147,7 +148,7 @@ def _with_line(space: Space, to: str, before: bytes, line: str) -> bytes:
     if line in said.split("\n"):
         raise Invalid(f"{to} says that already.", code="no_change", path=to)
     if known:
-        return files.text_as_bytes(coding_agents.and_entry(known, said, line.removeprefix("- ")))
+        return text_as_bytes(coding_agents.and_entry(known, said, line.removeprefix("- ")))
     end = "\r\n" if "\r\n" in said else "\n"
     gap = "" if not said or said.endswith("\n") else end
     return f"{said}{gap}{line.replace(chr(10), end)}{end}".encode("utf-8", "surrogateescape")

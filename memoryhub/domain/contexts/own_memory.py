@@ -10,6 +10,7 @@ from memoryhub.domain.accounts import require
 from memoryhub.domain.coding_agents import Entry, Format, Limit
 from memoryhub.errors import Conflict, HubError, Invalid, NotFound
 from memoryhub.models import Actor, File, Mount, Revision, Space
+from memoryhub.text.lines import text_as_bytes
 
 NAMES = ("/MEMORY.md", "/USER.md", "/SOUL.md", "/IDENTITY.md", "/memory_summary.md", "/raw_memories.md")
 FOLDERS = ("/memory/", "/notes/")  # in which every Markdown file may be memory
@@ -119,6 +120,6 @@ def change_entry(
         new, does = coding_agents.without_entry(memory.format, memory.text, number), f"Removed entry {number}"
     else:
         new, does = coding_agents.with_entry(memory.format, memory.text, number, text), f"Changed entry {number}"
-    content = files.text_as_bytes(new)
+    content = text_as_bytes(new)
     files.check_content(space, path, content)
     return files.write(space, actor, path, content, reason=does, if_match=seen)

@@ -10,7 +10,7 @@ from memoryhub.domain import files, proposals
 from memoryhub.domain.files import Applied, ChangeRequest, Pending
 from memoryhub.errors import HubError, Invalid, NotFound
 from memoryhub.models import Actor, Proposal, Space
-from memoryhub.text.lines import text_of
+from memoryhub.text.lines import text_as_bytes, text_of
 
 ROOT = "/memories"
 MAX_LINES = 999_999
@@ -216,7 +216,7 @@ def create(call: Call, command: dict[str, Any]) -> ToolAnswer:
     if call.exists(path):
         raise ToolError(f"File {path} already exists")
     done = f"File created successfully at: {path}"
-    return call.submit(done, kind="write", path=path, content=files.text_as_bytes(text), must_be_new=True)
+    return call.submit(done, kind="write", path=path, content=text_as_bytes(text), must_be_new=True)
 
 
 def no_name(path: str) -> str:

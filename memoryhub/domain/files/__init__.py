@@ -89,7 +89,7 @@ from memoryhub.domain.files.read import (
     read,
     read_many,
 )
-from memoryhub.domain.files.requests import Applied, ChangeRequest, Pending, decode_content, text_as_bytes
+from memoryhub.domain.files.requests import Applied, ChangeRequest, Pending, decode_content
 from memoryhub.domain.files.revisions import (
     Approval,
     base_content,

@@ -10,7 +10,7 @@ from typing import Any
 
 from memoryhub.errors import Invalid
 from memoryhub.models import Proposal, Revision
-from memoryhub.text.lines import text_of
+from memoryhub.text.lines import text_as_bytes, text_of
 
 TextBefore = Callable[[], str]  # reads the published text, where it is needed
 
@@ -25,16 +25,6 @@ def decode_content(content: str, encoding: str = "utf-8") -> bytes:
     if encoding != "utf-8":
         raise Invalid("The encoding is utf-8 or base64.", code="invalid_content", field="encoding")
     return text_as_bytes(content)
-
-
-def text_as_bytes(text: str) -> bytes:
-    """The bytes of a text from a person or an agent; refused with NUL or lone surrogates."""
-    if "\x00" in text:
-        raise Invalid("The text holds a NUL character. Send such content as base64.", code="invalid_content")
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        raise Invalid("The text holds half of a character (a lone surrogate).", code="invalid_content") from None
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from memoryhub.db.prepared import prepared
 from memoryhub.domain import activity, spaces
 from memoryhub.errors import NotFound
 from memoryhub.models import Actor, File, Proposal, Revision, Space
-from memoryhub.text import diff, edits
-from memoryhub.text.lines import text_of
+from memoryhub.text import edits
+from memoryhub.text.lines import added_and_removed, text_of
 
 NO_SHA = ""
 
@@ -179,7 +179,7 @@ def _line_counts(before: bytes, after: bytes) -> tuple[int, int]:
     """Lines added and removed; none for contents with NUL, which are no text."""
     if b"\x00" in before or b"\x00" in after:
         return 0, 0
-    return diff.counts(text_of(before), text_of(after))
+    return added_and_removed(text_of(before), text_of(after))
 
 
 def newest_text(file: File, known: bytes | None = None) -> bytes:

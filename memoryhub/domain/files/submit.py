@@ -16,14 +16,14 @@ from memoryhub.domain import activity, quotas, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.domain.files import change, mounts, revisions
 from memoryhub.domain.files.read import Published, read, read_many
-from memoryhub.domain.files.requests import Applied, ChangeRequest, Pending, TextBefore, text_as_bytes
+from memoryhub.domain.files.requests import Applied, ChangeRequest, Pending, TextBefore
 from memoryhub.domain.files.write import delete, edit, insert, move, write
 from memoryhub.errors import Forbidden, HubError, Invalid, NotFound, Stale
 from memoryhub.models import Actor, Mount, Policy, Revision, Space
 from memoryhub.stores import paths
 from memoryhub.stores.disk import MAX_BYTES, too_large
 from memoryhub.text.edits import apply_edit
-from memoryhub.text.lines import text_of
+from memoryhub.text.lines import text_as_bytes, text_of
 
 MAX_REASON = 4000  # characters that are looked at; at most half of them are stored, so that no secret is cut in two
 

@@ -20,7 +20,7 @@ from memoryhub.domain.proposals.results import result
 from memoryhub.domain.proposals.reviewing import prompt_changes
 from memoryhub.models import Agent, LongtermEntry, Proposal, Space
 from memoryhub.text import diff
-from memoryhub.text.lines import BOM, bytes_of, for_editor, keep_ends, text_of
+from memoryhub.text.lines import BOM, bytes_of, for_editor, keep_ends, text_as_bytes, text_of
 
 CUTS = ("cut", "over_budget", "lines_dropped")
 
@@ -62,7 +62,7 @@ def check_file_draft(space: Space, path: str, text: str) -> DraftCheck:
     """Checks the draft of a file: findings in the whole text, and the prompts that show the file."""
     found = files.read_many(space, [path])[path]
     stored = text_of(found.content) if isinstance(found, Published) else ""
-    after = {path: files.text_as_bytes(keep_ends(stored, text))}
+    after = {path: text_as_bytes(keep_ends(stored, text))}
     return _checked(space, for_editor(stored), text, after, findings.findings_of(space, path, None, text.encode()))
 
 
