@@ -10,6 +10,7 @@ from hashlib import sha256
 from django.conf import settings
 
 from memoryhub import detectors
+from memoryhub.db.cache import Cache
 from memoryhub.db.prepared import prepared
 from memoryhub.detectors import Finding, KnownText, packed
 from memoryhub.detectors.changes import detectable, findings_in
@@ -18,7 +19,7 @@ from memoryhub.detectors.rules_digest import rules_digest
 from memoryhub.domain import files, spaces
 from memoryhub.models import File, LongtermEntry, Proposal, Revision, Source, Space
 from memoryhub.stores.known_names import plain
-from memoryhub.text.lines import is_text, text_of
+from memoryhub.text.lines import bytes_of, is_text, text_of
 
 KNOWN_TEXTS_LIMIT = 200
 SHRINKS_TO, FROM_SIZE = 0.5, 500  # a text of so many bytes that keeps less than this share may be an accident
@@ -70,12 +71,37 @@ def cannot_be_read(content: bytes) -> bool:
     return inside is not None and not inside.is_whole
 
 
+_found: Cache[list[Finding]] = Cache(
+    "findings in changes", key="space, SHA-256 of path, both texts and the texts that memory holds beside them",
+    invalidated_by="nothing: the texts decide", saves="running detectors again at each look at a proposal",
+    max_bytes=16 << 20, size_of=lambda found: sum(600 + len(one.message) for one in found),
+)  # fmt: skip
+
+
 def findings_of(space: Space, path: str, before: bytes | None, after: bytes | None) -> list[Finding]:
     """Findings in what a change of a file makes of it, compared with what memory says already; `path` is empty for a text that
     is no file's."""
-    known = _unchanged_only(known_texts(space, path, before), before, after)
-    found = findings_in(detectable(before), detectable(after), known)
-    return [UNREADABLE, *found] if after and cannot_be_read(after) else found
+    known = known_texts(space, path, before)
+    key = space.pk, _digest(path.encode(), before, after, *(part for one in known for part in _as_bytes(one)))
+    if (found := _found.get(key)) is None:
+        found = findings_in(detectable(before), detectable(after), _unchanged_only(known, before, after))
+        if after and cannot_be_read(after):
+            found = [UNREADABLE, *found]
+        if all(one.code != detectors.COST for one in found):  # the next look may have more time
+            _found.put(key, found)
+    return list(found)
+
+
+def _digest(*parts: bytes | None) -> bytes:
+    made = sha256()
+    for part in parts:
+        made.update(b"none " if part is None else b"%d " % len(part))
+        made.update(part or b"")
+    return made.digest()
+
+
+def _as_bytes(known: KnownText) -> tuple[bytes, bytes]:
+    return known.label.encode(), bytes_of(known.text)
 
 
 def _unchanged_only(known: Sequence[KnownText], before: bytes | None, after: bytes | None) -> list[KnownText]:
