@@ -223,6 +223,8 @@ def test_what_only_one_file_says_moves_along_where_asked(laptop, house):
 def test_what_codex_would_lose_with_what_brings_it_there(laptop, house, as_role):
     client = as_role("owner")
     mount = next(one for one in files.mounts_of_space(house.space) if one.prefix == "/shop/")
+    sections = b"# Shop\n\n- Amounts are in cents.\n\n## Tests\n- Never against the live card gateway.\n"
+    files.write(house.space, house.owner, "/shop/AGENTS.md", sections)
     answer = get(client, "contexts.compared", mount=mount.pk, agent="claude-code", **{"with": "codex"})
     page = text_of(answer)
     assert "What Codex would lose of Claude Code’s context in ~/shop" in page
@@ -237,7 +239,7 @@ def test_what_codex_would_lose_with_what_brings_it_there(laptop, house, as_role)
         )
     )
     assert [one.path.rpartition("/")[2] for one in found.lost] == ["money.md", "MEMORY.md"]
-    assert [path.rpartition("/")[2] for path in found.both] == ["AGENTS.md"]
+    assert [path.rpartition("/")[2] for path in found.both] == ["AGENTS.md"] and not found.gained
     fix = get(client, "contexts.fix", mount=mount.pk, agent="codex", about="/shop/.claude/rules/money.md", code="write")
     assert "Round half to even." in text_of(fix)
 

@@ -1,6 +1,6 @@
 """Coding agents of a machine: what each loads in a folder, the faults of memory files. Reads files; knows no database."""
 
-from memoryhub.domain.coding_agents.check import FindingInFile, check_folder, without_mentions
+from memoryhub.domain.coding_agents.check import FindingInFile, check_folder, says_more
 from memoryhub.domain.coding_agents.cuts import Cut, cut_of
 from memoryhub.domain.coding_agents.entries import (
     Entry,

@@ -59,7 +59,7 @@ def _missed(has: AgentContext, lacks: AgentContext, *, with_fixes: bool = False)
     found: list[Missed] = []
     for block in has.context.blocks:
         text = has.context.text[block.start : block.end].strip()
-        if not text or coding_agents.without_mentions(text) in lacks.context.text:
+        if not coding_agents.says_more(text, lacks.context.text):
             continue
         why = ignored.get(block.path) or later.get(block.path) or NOT_LOOKED_FOR.format(agent=lacks.agent.title)
         fixes = lacks.fixes_for(block.path) if with_fixes and len(found) < MAX_TRIED and block.path not in cuts else ()

@@ -10,7 +10,7 @@ from memoryhub.dialects import coding
 from memoryhub.dialects.coding import Tree
 from memoryhub.domain.coding_agents.check import names, rules, unread
 from memoryhub.domain.coding_agents.check.file import FindingInFile, MemoryFile
-from memoryhub.domain.coding_agents.check.unread import without_mentions
+from memoryhub.domain.coding_agents.check.unread import says_more
 from memoryhub.domain.coding_agents.memory_files import memory_files
 
 UNREADABLE = "This file cannot be read by whoever runs the check, or is over 8 MB"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections import defaultdict
@@ -17,15 +18,20 @@ MAX_LOADED = 200 << 20  # bytes of all contexts; one of 1 MB takes a tenth of a 
 NO_HOME = "/nonexistent"  # a check of a project says the same for everybody
 HARMLESS = ("Empty", "Says what", "A link to")
 OTHER_USES = ("CONTEXT.md",)  # a name that agents look for, and that people give to files for themselves
-MENTION_LINE = re.compile(r"\s*(?:[-*]\s+)?@\S+\s*$")
-HEADING_LINE = re.compile(r"#{1,6}\s")
+ALONE = re.compile(r"\s*(?:[-*]\s+)?@\S+\s*$|#{1,6}\s")  # a line that is an import or a heading
 
 
-def without_mentions(text: bytes) -> bytes:
-    """A text without the lines that are imports or headings alone."""
+def says_more(text: bytes, read: bytes) -> bool:
+    """Whether a text holds more than imports and headings, and more than what an agent reads anyway."""
+    return text not in read and any(part not in read for part in _between_headings(text))
+
+
+def _between_headings(text: bytes) -> Iterator[bytes]:
+    """What stands between the lines that are imports or headings alone."""
     lines = text.decode("utf-8", "surrogateescape").split("\n")
-    kept = "\n".join(line for line in lines if not MENTION_LINE.match(line) and not HEADING_LINE.match(line))
-    return kept.strip().encode("utf-8", "surrogateescape")
+    for is_alone, part in itertools.groupby(lines, lambda line: bool(ALONE.match(line))):
+        if not is_alone and (said := "\n".join(part).strip()):
+            yield said.encode("utf-8", "surrogateescape")
 
 
 @dataclass
@@ -107,7 +113,7 @@ def _says_something(file: MemoryFile, context: coding.Context) -> bool:
     said = file.text.removeprefix("\ufeff").strip()
     if said.encode("utf-8", "surrogateescape") in context.text:
         return False
-    if not without_mentions(without_block_comments(said).encode("utf-8", "surrogateescape")):
+    if not says_more(without_block_comments(said).encode("utf-8", "surrogateescape"), context.text):
         return False
     read = [*(one.path for one in context.blocks), *(one.path for one in context.inlined)]
     return not any(file.tree.read(path) == file.tree.read(file.path) for path in read)  # comments may be left out of it
