@@ -12,6 +12,17 @@
     return all.find((el) => el.offsetParent !== null) || all[0];
   };
 
+  // Beside reasons to choose from a letter begins one in own words: `a` of "already known" must not approve.
+  document.addEventListener("keydown", (event) => {
+    const form = event.target.closest?.("[data-reasons], [data-discard]");
+    if (!form || !event.target.matches("input[name=why]") || event.key.length > 1 || event.key === " ") return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const key = form.querySelector("[data-key]")?.dataset.key;
+    if (event.key === key && form.querySelector("input[name=why]:checked")) return;
+    event.stopImmediatePropagation();
+    form.querySelector("input:not([type])").focus();
+  }, true);
+
   document.addEventListener("keydown", (event) => {
     if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === "k") {
       const search = byKey("/");

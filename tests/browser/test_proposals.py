@@ -225,9 +225,11 @@ def test_the_review_by_keyboard(sign_in_as, space, forge, inbox):
     expect(page.get_by_text("“Leave the last one out.”")).to_be_visible()
     press(page, "r")
     expect(page.get_by_role("radio", name="transient")).to_be_focused()
-    press(page, "ArrowRight", "Enter")
+    page.keyboard.type("already known")  # no letter of it is a key: `a` would approve
+    expect(page.get_by_label("Reason in your own words")).to_have_value("already known")
+    press(page, "Enter")
     expect(page.get_by_text("Rejected by reviewer").first).to_be_visible()
-    assert proposals.get(space, 1).note == "wrong"
+    assert proposals.get(space, 1).note == "already known"
 
 
 def test_walking_from_one_to_the_next(sign_in_as, space, forge, inbox):

@@ -48,6 +48,11 @@ def test_deciding_by_keyboard_opens_the_next_one(space, held, sign_in_as):
     expect(shown).to_have_text(f"Record {held[2]}")
     page.keyboard.press("d")
     expect(page.get_by_label("Injection", exact=True)).to_be_focused()
+    page.keyboard.press("a")  # begins a reason in own words
+    expect(page.locator("[data-discard] [name=reason]")).to_have_value("a")
+    assert state(space, held[2]) == "held"
+    page.keyboard.press("Backspace")
+    page.keyboard.press("Shift+Tab")
     page.keyboard.press("Enter")
     expect(shown).to_have_text(f"Record {held[1]}")
     assert state(space, held[2]) == "discarded"
