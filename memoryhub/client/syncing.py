@@ -81,6 +81,8 @@ class LocalCopy:
         paths = [entry["path"] for entry in self.hub.walk(self.prefix)]
         if not paths:
             self.hub.list(self.prefix)  # refuses when there is no such place, rather than emptying the copy
+        # What is listed no more may lie in a folder that the hub cannot read now.
+        paths += sorted({self.prefix + name for name in self.synced}.difference(paths))
         found: dict[str, bytes | None] = {}
         for start in range(0, len(paths), MAX_BATCH):
             for file in self.hub.batch(paths[start : start + MAX_BATCH]):

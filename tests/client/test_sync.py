@@ -145,8 +145,11 @@ def test_a_file_that_the_hub_cannot_read_now_stays_here(review, copy, monkeypatc
     local.run()
     unread = [{"path": AGENTS, "content": None, "encoding": None, "error": "disk_error"}]
     monkeypatch.setattr(review.hub, "batch", lambda paths: unread)
-    report = copy().run()
-    assert (report.removed, report.updated) == ([], []) and "disk_error" in report.problems[0]
+    listed = review.hub.walk("/memories/")
+    for below in (listed, []):  # without it in a list: its folder cannot be read either
+        monkeypatch.setattr(review.hub, "walk", lambda prefix, below=below: below)
+        report = copy().run()
+        assert (report.removed, report.updated) == ([], []) and "disk_error" in report.problems[0]
     assert on_disk(local) == {"AGENTS.md": b"one\n"}
 
 

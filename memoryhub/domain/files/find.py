@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import posixpath
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,6 +20,7 @@ from memoryhub.stores.filesystem import Entry as DiskEntry
 from memoryhub.stores.survey import Intake
 
 _ROWS_AT_ONCE = 2000
+_CLOSED = "the hub may not read it: its owner or permissions keep it out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +149,8 @@ def _entries_on_disk(
         entry = _entry_from_disk(prefix, disk_entry)
         if entry.is_dir and entry.path not in in_hub and taking.hides_all_of(paths.strip(mount.prefix, entry.path)):
             continue  # a folder of code would look empty
+        if entry.is_dir and not taking.may_read(paths.strip(mount.prefix, entry.path)):
+            entry = replace(entry, note=_CLOSED)
         if (with_odd or not entry.note) and not has_secret_name(disk_entry.name):
             shown[entry.path] = entry
     unwritten = {path: entry for path, entry in in_hub.items() if entry.note and path not in shown}

@@ -14,7 +14,7 @@ from django.db import connection
 
 from memoryhub.domain import files, spaces
 from memoryhub.domain.files.disk.watch import _logged_problems, watch
-from memoryhub.models import HUB, ActivityLine, File, Mount
+from memoryhub.models import HUB, ActivityLine, File, Mount, Space
 from tests.unprivileged import unprivileged
 
 watch_module = importlib.import_module("memoryhub.domain.files.disk.watch")
@@ -130,7 +130,12 @@ def test_a_folder_or_file_inside_that_is_shut_does_not_shut_the_rest(roots):
         (roots / "here" / name).chmod(0)
     with unprivileged():
         files.scan_all()
-    assert {"/here/a.md"} <= known_below("/here/") <= {"/here/a.md", "/here/later.md"}
+        assert {"/here/a.md"} <= known_below("/here/") <= {"/here/a.md", "/here/later.md"}
+        space = Space.objects.get(slug="here")
+        notes = {one.path: one.note for one in files.list_entries(space, "/here/", with_odd=True) if one.is_dir}
+        assert notes == {"/here/shut/": "the hub may not read it: its owner or permissions keep it out"}
+        # Agents that go through all folders are not led into one that answers nothing.
+        assert not [one.path for one in files.list_entries(space, "/here/") if one.is_dir]
     (roots / "here" / "shut").chmod(0o700)
     (roots / "here" / "later.md").chmod(0o600)
     with unprivileged():

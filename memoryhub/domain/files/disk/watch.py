@@ -98,7 +98,7 @@ def _sync_quietly(space: Space, path: str, mount: Mount) -> int:
         paths.clean(path)
         sync_file(space, path, place_in_mount(mount, path))
     except HubError as error:
-        log.warning("%s: %s", path, error.message)
+        log.warning("%s", error.message)
         return 0
     return 1
 
