@@ -16,12 +16,10 @@ from memoryhub.domain.quarantine.decide import (
 from memoryhub.domain.quarantine.gate import (
     DEFAULT_STEPS,
     GATE_ACTIONS,
-    GATE_DRY_RUN,
-    change_gate,
-    dry_run_gate,
     gate_steps,
     judge_settings,
 )
+from memoryhub.domain.quarantine.gate_changes import GATE_DRY_RUN, change_gate, dry_run_gate
 from memoryhub.domain.quarantine.judge import configure_judge, judge_status
 from memoryhub.domain.quarantine.queries import find, session, today, waiting, with_states
 from memoryhub.domain.quarantine.queue import QueuePage, count_states, is_held, next_held, queue_page

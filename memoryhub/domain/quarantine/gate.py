@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memoryhub import detectors
+from memoryhub.db import statements
 from memoryhub.db.cache import Cache
-from memoryhub.detectors import Finding, KnownText, secrets
+from memoryhub.detectors import Finding, KnownText, fingerprints, secrets
 from memoryhub.detectors.coherence import says_nothing
 from memoryhub.detectors.duplicate import first_copy
-from memoryhub.domain import jobs, spaces, working
-from memoryhub.domain.accounts import require
-from memoryhub.domain.quarantine import known_texts
-from memoryhub.errors import Invalid
-from memoryhub.models import Actor, Agent, Job, Record, RecordState, Space
+from memoryhub.domain import spaces, working
+from memoryhub.models import Agent, Record, Space
 
 ADMIT, MARK, HOLD = "admit", "mark", "hold"
 GATE_ACTIONS = {ADMIT: "admits", MARK: "admits with a mark", HOLD: "holds"}
@@ -88,20 +86,6 @@ def judge_settings(space: Space) -> dict[str, Any]:
     return JUDGE_OFF | spaces.get_setting(space, "judge")
 
 
-def checked_steps(chosen: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """A new gate as it may be saved, or a refusal that names what is allowed."""
-    pairs = list(chosen)
-    for code, action in pairs:
-        if code not in DEFAULT_STEPS or action not in GATE_ACTIONS:
-            raise Invalid(
-                f"A step is one of {', '.join(DEFAULT_STEPS)} with one of {', '.join(GATE_ACTIONS)}.",
-                code="unknown_step",
-            )
-    if len({code for code, _ in pairs}) != len(pairs):
-        raise Invalid("Each check can be in the gate once.", code="unknown_step")
-    return {"steps": [{"code": code, "action": action} for code, action in pairs]}
-
-
 def examine(
     space: Space, agent: Agent | None, content: str, node_kind: str, *, session: str = "", scope: str = working.GROUP
 ) -> Verdict:
@@ -109,7 +93,7 @@ def examine(
     gate = gate_steps(space)
     looking = [step.code for step in gate if step.action != ADMIT]
     compares = "duplicate" in looking or FEEDBACK in looking
-    known = known_texts.read(space, agent, content, session, scope) if compares else NOTHING_KNOWN
+    known = read_known_texts(space, agent, content, session, scope) if compares else NOTHING_KNOWN
     found = [*_detect(content, node_kind, looking), *_compare(known, content, looking)]
     if "secrets" not in looking:
         found += detectors.find(content, only=["secrets"])
@@ -133,13 +117,10 @@ def examine_beside(space: Space, text: str) -> tuple[list[Finding], str]:
     found = detectors.find(text, only=looking)
     if not found and len(text) <= MAX_CACHED:
         clean_beside.put((text, looking), True)
-    return found, _first_that_holds(gate, {one.code for one in found})
+    return found, first_that_holds(gate, {one.code for one in found})
 
 
-NOTHING_KNOWN = known_texts.KnownTexts([], [], [])
-
-
-def _compare(known: known_texts.KnownTexts, content: str, looking: list[str]) -> Iterator[Finding]:
+def _compare(known: KnownTexts, content: str, looking: list[str]) -> Iterator[Finding]:
     """What an output repeats of what is known already."""
     if "duplicate" in looking:
         yield from detectors.find(content, only=["duplicate"], context=known.texts)
@@ -147,7 +128,7 @@ def _compare(known: known_texts.KnownTexts, content: str, looking: list[str]) ->
         yield from _feedback(content, known.given_out)
 
 
-def _copy_of(known: known_texts.KnownTexts, content: str) -> int | None:
+def _copy_of(known: KnownTexts, content: str) -> int | None:
     """The newest entry of the same session that says the same or nearly."""
     return first_copy(content, known.same_session)
 
@@ -186,12 +167,12 @@ def _verdict(gate: list[Step], content: str, found: list[Finding]) -> Verdict:
     """From findings to a state: the first step that holds, in the gate's order, gives the reason (pure)."""
     found = sorted(found, key=lambda one: (one.start, one.end, one.code))
     codes = {one.code for one in found}
-    holding = _first_that_holds(gate, codes)
+    holding = first_that_holds(gate, codes)
     stored = StoredText(content, has_secrets=not codes.isdisjoint(("secrets", detectors.COST)))
     return Verdict(stored.content, "held" if holding else "admitted", [stored.as_json(one) for one in found], holding)
 
 
-def _first_that_holds(gate: list[Step], codes: set[str]) -> str:
+def first_that_holds(gate: list[Step], codes: set[str]) -> str:
     """The code of the step that holds; a text that takes too long to check is held under every gate."""
     if detectors.COST in codes:
         return detectors.COST
@@ -233,70 +214,111 @@ class StoredText:
         }
 
 
-# ---- changing the gate, and trying a change first ----
+# ---- what an output may repeat ----
 
-GATE_DRY_RUN = "ingress.dry_run"
-TRIED = 1000
-SHOWN_CHANGES = 20
-OF_ITS_TIME = ("duplicate", FEEDBACK)  # they depend on what memory held then: what was found then is taken over
+# What an output may repeat: a source, recent working memory, or what long-term memory gave out before. One statement brings all of
+# it: of sources their marks alone, for their texts seldom change; of long-term memory the few chunks with a line that may be
+# alike, found by fingerprints: no embedder is asked, and what is said again is known wherever it stands.
+MAX_KEPT_ENTRY = 4000  # characters of a working entry that stays prepared for comparing
+MAX_KEPT_SOURCE = 64 * 1024  # bytes of a source that does
+MAX_ALIKE = 20  # chunks, the oldest first, and as many for each fingerprint
+NO_AGENT = -1
 
-
-def change_gate(space: Space, actor: Actor, chosen: Iterable[tuple[str, str]]) -> Space:
-    """Sets the space's gate: which detectors look, in which order, and what each of them does."""
-    return spaces.change_settings(space, actor, {"ingress": checked_steps(chosen)})
-
-
-def dry_run_gate(space: Space, actor: Actor, chosen: Iterable[tuple[str, str]]) -> Job:
-    """Asks what another gate would have done to the newest 1,000 records; nothing is changed."""
-    require(actor, "manage")
-    return jobs.enqueue(GATE_DRY_RUN, checked_steps(chosen), space=space, asked_by=actor.name)
-
-
-@jobs.job(GATE_DRY_RUN)
-def dry_run_job(job: Job, progress: jobs.Progress) -> dict[str, Any]:
-    space = Space.objects.get(pk=job.space_id)
-    return try_gate(space, gate_steps(space, job.payload), progress)
-
-
-def try_gate(space: Space, gate: list[Step], progress: jobs.Progress = lambda done, total: None) -> dict[str, Any]:
-    """What a gate makes of the newest records, beside what was made of them."""
-    records = list(Record.objects.within(space).defer("words").order_by("-id")[:TRIED])
-    then = _first_states(space, [one.pk for one in records])
-    counts = {"held": 0, "admitted": 0, "newly_held": 0, "newly_admitted": 0}
-    changed = []
-    for at, record in enumerate(records, 1):
-        state, reason = _state_under(gate, record)
-        counts[state] += 1
-        was = then.get(record.pk, state)
-        if was != state:
-            counts[f"newly_{state}"] += 1
-            changed.append(
-                {"id": record.pk, "was": was, "now": state, "reason": reason, "content": record.content[:160]}
-            )
-        progress(at, len(records))
-    return {
-        "records": len(records),
-        **counts,
-        "changed": changed[:SHOWN_CHANGES],
-        "steps": [[one.code, one.action] for one in gate],
-    }
+# Masks that differ in more bits than a quarter of the words are of lines that differ in more words (`fingerprints`).
+NEAR = f"""
+SELECT DISTINCT t.chunk_id FROM json_to_recordset(%(asked)s::json) AS q(code int, size int, mask bigint)
+CROSS JOIN LATERAL (
+    SELECT chunk_id FROM memoryhub_telltale
+    WHERE space_id = %(space)s AND code = q.code AND size BETWEEN (4 * q.size + 4) / 5 AND 5 * q.size / 4
+        AND bit_count((mask # q.mask)::bit(64)) <= q.size / 4 AND (agent_id IS NULL OR agent_id = %(agent)s)
+    LIMIT {MAX_ALIKE}
+) t ORDER BY 1 LIMIT {MAX_ALIKE}
+"""  # noqa: S608 (a number of ours is put in)
+NEWEST = working.newest_of_both(
+    "id, agent_name, content, agent_id, scope, session_id", "%(space)s", "%(agent)s", str(working.MAX_ENTRIES)
+)
+KNOWN = f"""
+SELECT 'source', f.id, f.revision, f.size, s.path, f.sha256, NULL::bigint, ''
+FROM (SELECT DISTINCT path FROM memoryhub_source WHERE space_id = %(space)s AND is_on) s CROSS JOIN LATERAL (
+    SELECT id, revision, size, sha256 FROM memoryhub_file
+    WHERE space_id = %(space)s AND path = s.path AND thread_id = '' AND NOT is_deleted LIMIT 1
+) f
+UNION ALL
+SELECT 'working', w.id, 0, 0, w.agent_name, w.content, w.agent_id, w.scope || ' ' || w.session_id
+FROM ({NEWEST}) w
+UNION ALL
+SELECT 'longterm', c.id, e.number, 0, '', c.text, NULL::bigint, '' FROM ({NEAR}) n
+CROSS JOIN LATERAL (SELECT id, entry_id, text FROM memoryhub_chunk WHERE id = n.chunk_id AND space_id = %(space)s LIMIT 1) c
+CROSS JOIN LATERAL (SELECT number FROM memoryhub_longtermentry WHERE id = c.entry_id AND space_id = %(space)s LIMIT 1) e
+"""  # noqa: S608 (SQL and numbers of ours are put in)
+SOURCE = "SELECT content FROM memoryhub_revision WHERE space_id = %s AND file_id = %s AND number = %s"
 
 
-def _first_states(space: Space, ids: list[int]) -> dict[int, str]:
-    """What the gate itself made of records, before any person or judge: what waited for the judge had passed it."""
-    rows = RecordState.objects.within(space).filter(record_id__in=ids, actor_kind="hub").order_by("-id")
-    found = rows.values_list("record_id", "state", "reason")
-    return {pk: RecordState.ADMITTED if reason == JUDGE else state for pk, state, reason in found}
+sources: Cache[KnownText] = Cache(
+    "sources to compare with", key="path, sha256, space, file, revision", max_items=64,
+    invalidated_by="nothing: a revision does not change", saves="reading and preparing a source for each output",
+)  # fmt: skip
+working_texts: Cache[KnownText] = Cache(
+    "working entries to compare with", key="label, text", max_items=1024, invalidated_by="nothing: it is made of its key",
+    saves="preparing fifty texts for each output",
+)  # fmt: skip
 
 
-def _state_under(gate: list[Step], record: Record) -> tuple[str, str]:
-    """What a gate would make of a record that is stored already: its secrets are gone, so they count as found."""
-    looking = [step.code for step in gate if step.action != ADMIT]
-    plain = [code for code in looking if code in detectors.codes() and code not in (*OF_ITS_TIME, "secrets")]
-    codes = {one.code for one in detectors.find(record.content, only=plain)} if plain else set()
-    codes |= {code for code in (*OF_ITS_TIME, "secrets") if code in looking and code in record.codes}
-    codes |= {one["code"] for one in record.findings if one.get("beside") and one["code"] in looking}
-    if READS_ONLY in looking and record.node_kind == Record.NodeKind.MEMORY_RETRIEVAL:
-        codes.add(READS_ONLY)
-    holding = _first_that_holds(gate, codes)
-    return ("held", holding) if holding else ("admitted", "")
+@dataclass(slots=True)
+class KnownTexts:
+    """What an output may repeat: sources and working memory, newest first; chunks of long-term memory; and what the same agent
+    said in the same session for the same readers, by the id of its entry, newest first."""
+
+    texts: list[KnownText]
+    given_out: list[KnownText]
+    same_session: list[tuple[int, KnownText]]
+
+
+NOTHING_KNOWN = KnownTexts([], [], [])
+
+
+def read_known_texts(
+    space: Space, agent: Agent | None, content: str, session: str = "", scope: str = working.GROUP
+) -> KnownTexts:
+    """What this agent's output may repeat."""
+    asked = f"[{fingerprints.as_json(fingerprints.to_look_up(content))}]"
+    values = {"space": space.pk, "agent": agent.pk if agent else NO_AGENT, "asked": asked}
+    known, recent, given_out, same_session = [], [], [], []
+    for kind, pk, number, size, label, text, logged_by, said_in in statements.rows(KNOWN, values, binary=True):
+        if kind == "source":
+            known.append(_source(label, text, space.pk, pk, number, size))
+        elif kind == "working":
+            one = _working_text(f"working memory ({label or 'a person'})", text)
+            recent.append((pk, one))
+            if agent and session and logged_by == agent.pk and said_in == f"{scope} {session}":
+                same_session.append((pk, one))
+        else:
+            given_out.append((pk, KnownText(f"L-{number}", text)))
+    newest_first = sorted(recent, key=lambda pair: -pair[0])
+    return KnownTexts(
+        known + [one for _, one in newest_first],
+        [one for _, one in sorted(given_out, key=lambda pair: pair[0])],
+        sorted(same_session, key=lambda pair: -pair[0]),
+    )
+
+
+def _source(path: str, sha256: str, space: int, file: int, revision: int, size: int) -> KnownText:
+    """A source as it is published; the sum of its bytes in the key leaves no doubt which text it is."""
+    key = path, sha256, space, file, revision
+    if found := sources.get(key):
+        return found
+    rows = statements.rows(SOURCE, [space, file, revision], binary=True)
+    found = KnownText(path, bytes(rows[0][0]).decode("utf-8", "replace") if rows else "")
+    if size <= MAX_KEPT_SOURCE:
+        sources.put(key, found)
+    return found
+
+
+def _working_text(label: str, text: str) -> KnownText:
+    """A text ready to be compared; short ones are kept so, for the next output is compared with them again."""
+    found = working_texts.get((label, text))
+    if found is None:
+        found = KnownText(label, text)
+        if len(text) <= MAX_KEPT_ENTRY:
+            working_texts.put((label, text), found)
+    return found

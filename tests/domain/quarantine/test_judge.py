@@ -16,7 +16,7 @@ from django.utils import timezone
 from memoryhub.domain import accounts, jobs, prompts, quarantine, spaces, working
 from memoryhub.domain.jobs import queue
 from memoryhub.domain.notify import http
-from memoryhub.domain.quarantine import gate, judge
+from memoryhub.domain.quarantine import gate, gate_changes, judge
 from memoryhub.errors import Forbidden, Invalid, Unavailable
 from memoryhub.models import HUB, Actor, Job
 from tests.domain.layers import counter, forge, rk, space, viewer  # noqa: F401
@@ -188,9 +188,9 @@ def test_what_was_meant_for_an_agent_that_is_gone_does_not_become_the_groups(jud
 
 def test_a_trial_of_the_gate_leaves_the_judge_out(judged, forge, model):
     log(judged, forge)
-    assert gate.try_gate(judged, quarantine.gate_steps(judged))["newly_admitted"] == 0
+    assert gate_changes.try_gate(judged, quarantine.gate_steps(judged))["newly_admitted"] == 0
     queue.run_waiting()
-    assert gate.try_gate(judged, quarantine.gate_steps(judged))["newly_admitted"] == 0
+    assert gate_changes.try_gate(judged, quarantine.gate_steps(judged))["newly_admitted"] == 0
 
 
 def test_what_a_detector_holds_is_not_asked(judged, forge, model):

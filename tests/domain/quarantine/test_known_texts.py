@@ -5,7 +5,7 @@ import importlib
 import pytest
 
 from memoryhub.domain import files, longterm, quarantine
-from memoryhub.domain.quarantine import known_texts
+from memoryhub.domain.quarantine.gate import read_known_texts
 from memoryhub.migrations import _older
 from memoryhub.models import HUB, Source, Telltale
 from tests.domain.layers import counter, forge, rk, space, viewer  # noqa: F401
@@ -67,12 +67,12 @@ def test_a_source_is_compared_as_it_is_now(space, forge, around):
     Source.objects.create(space=space, path=PATH)
     for text in (SAID, "Amounts are integers in minor units everywhere."):
         files.write(space, HUB, PATH, (around + text).encode())
-        seen = known_texts.read(space, forge, text).texts
+        seen = read_known_texts(space, forge, text).texts
         assert [one.label for one in seen] == [PATH] and seen[0].text == around + text
     assert found(space, forge, SAID) == []
     assert found(space, forge, "Amounts are integers in minor units everywhere.") == [("duplicate", PATH)]
     files.delete(space, HUB, PATH)
-    assert PATH not in [one.label for one in known_texts.read(space, forge, "x").texts]
+    assert PATH not in [one.label for one in read_known_texts(space, forge, "x").texts]
 
 
 def test_an_upgrade_makes_what_the_domain_makes(space, rk, forge):
