@@ -257,6 +257,11 @@ def _to_json(values: Any) -> str:
     return json.dumps(values, cls=DjangoJSONEncoder)
 
 
+def as_json(value: dict[str, Any] | list[Any]) -> str:
+    """A value of a jsonb column; mostly there is nothing in it."""
+    return json.dumps(value) if value else "{}" if isinstance(value, dict) else "[]"
+
+
 def send_change(change: Change) -> None:
     """Sends a change by itself."""
     changed(change.sql, change.params)

@@ -92,7 +92,7 @@ class Rules:
 def found_by(rules: Rules, text: Words) -> Iterator[tuple[Rule, int, int]]:
     """What the rules find, but for what a sentence forbids, warns of or puts as a case."""
     there = rules.needles.there(text)
-    for one in rules.rules:
+    for one in rules.rules if there else ():
         for start, end in sentences(text, there.intersection(one.needles)):
             match = one.pattern.search(text[start:end])
             if match and not _is_told(text, start, start + match.start(), start + match.end()):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from memoryhub.db import statements
 from memoryhub.db.cache import Cache
 from memoryhub.detectors import secrets
 from memoryhub.domain import spaces, working
@@ -22,10 +23,11 @@ KEYS_LOOKED_AT = 3  # above a value, nearest first: `{"password": {"old": "…"}
 NAMED, VALUE = ("name", "key", "id", "variable", "header"), ("value", "val", "content")
 Leaf = str | int | float
 Replace = Callable[[tuple[str, ...], Leaf], Any]
-clean_names: Cache[bool] = Cache(
-    "names without secrets", key="session or node", max_items=4096, invalidated_by="nothing: detectors do not change",
-    saves="looking for secrets in names that come with each output",
+clean_beside: Cache[bool] = Cache(
+    "metadata and names without findings", key="the space's gate, names, metadata", max_items=4096,
+    invalidated_by="nothing: detectors do not change", saves="looking at what comes beside each output",
 )  # fmt: skip
+MAX_CACHED = 500  # characters
 
 
 def checked(
@@ -55,7 +57,8 @@ def checked(
             refusals.append((field, refusal))
     if refusals:
         raise _all_in_one(refusals)
-    return Record(space_id=space.pk, agent_id=agent.pk if agent else None, **values)
+    values |= {"id": None, "space_id": space.pk, "agent_id": agent.pk if agent else None}
+    return statements.instance(Record, values.items())
 
 
 def _all_in_one(refusals: list[tuple[str, HubError]]) -> HubError:
@@ -97,48 +100,42 @@ def _name(value: Any, field: str) -> str:
     return text
 
 
-def take_out_secrets(record: Record, verdict: gate.Verdict) -> None:
-    """Puts what the gate left over into the record: nothing that is stored has a secret in it."""
-    record.content, record.findings = verdict.content, list(verdict.findings)
-    cleaned = {
-        "metadata": _metadata_without_secrets(record.metadata),
-        "session_id": _name_without_secrets(record.session_id)[:200],
-        "node_id": _name_without_secrets(record.node_id)[:200],
-    }
-    for field, clean in cleaned.items():
-        if clean != getattr(record, field):
-            setattr(record, field, clean)
-            says = f"A secret in {field}. It was removed before anything was stored."
-            record.findings.append(_beside("secrets", "high", says))
-
-
 def look_beside(space: Space, record: Record) -> str:
-    """What the gate finds in the metadata and the names goes to the record's findings; the step that holds it, if one does.
-
-    A secret there has been taken out, and holds the output whatever the gate says.
-    """
+    """Takes secrets out of the metadata and the names of a record, and adds what the gate finds in them to its findings. Returns the
+    step that holds it, if one does: a secret holds the output whatever the gate says."""
+    key = repr((spaces.get_setting(space, "ingress"), record.session_id, record.node_id, record.metadata))
+    if clean_beside.get(key):
+        return ""
+    removed = _take_out_secrets(record)
     text = texts_beside(record.metadata, record.session_id, record.node_id)
     found, holding = gate.examine_beside(space, text)
-    for one in found:
-        says = f"In the metadata or a name: {one.message}"
-        if not any(known["message"] == says for known in record.findings):
-            record.findings.append(_beside(one.code, one.severity, says))
-    return "secrets" if has_secret_beside(record) else holding
+    says = {f"In the metadata or a name: {one.message}": one for one in reversed(found)}
+    record.findings += [
+        *removed,
+        *(_beside(one.code, one.severity, message) for message, one in reversed(says.items())),
+    ]
+    if not (removed or found) and len(key) <= MAX_CACHED:
+        clean_beside.put(key, True)
+    return "secrets" if removed else holding
+
+
+def _take_out_secrets(record: Record) -> list[dict[str, Any]]:
+    """Replaces the secrets in the metadata and the names of a record; a finding for each field that had one."""
+    cleaned = {
+        "metadata": _metadata_without_secrets(record.metadata),
+        "session_id": secrets.redact(record.session_id)[0][:200],
+        "node_id": secrets.redact(record.node_id)[0][:200],
+    }
+    changed = {field: clean for field, clean in cleaned.items() if clean != getattr(record, field)}
+    for field, clean in changed.items():
+        setattr(record, field, clean)
+    says = "A secret in {}. It was removed before anything was stored."
+    return [_beside("secrets", "high", says.format(field)) for field in changed]
 
 
 def _beside(code: str, severity: str, message: str) -> dict[str, Any]:
     """A finding that stands nowhere in the content."""
     return {"code": code, "severity": severity, "start": 0, "end": 0, "message": message, "beside": True}
-
-
-def _name_without_secrets(name: str) -> str:
-    """The name of a session or a node without secrets; most come again and again."""
-    if clean_names.get(name):
-        return name
-    clean = secrets.redact(name)[0]
-    if clean == name:
-        clean_names.put(name, True)
-    return clean
 
 
 def _metadata_without_secrets(metadata: dict[str, Any]) -> dict[str, Any]:
@@ -148,10 +145,6 @@ def _metadata_without_secrets(metadata: dict[str, Any]) -> dict[str, Any]:
     clean: dict[str, Any] = without_secrets(metadata)
     hits = secrets.hits(texts_beside(clean))
     return {"removed": secrets.MARK.format(kind=hits[0][2])} if hits else clean
-
-
-def has_secret_beside(record: Record) -> bool:
-    return any(one.get("beside") and one["code"] == "secrets" for one in record.findings)
 
 
 def size_of(record: Record) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from memoryhub import detectors
@@ -21,6 +22,7 @@ JUDGE = "judge"  # the reason of what the gate let through and a judge has not r
 JUDGE_JOB = "judging.judge"
 JUDGE_OFF: dict[str, Any] = {"is_on": False, "url": "", "model": "", "seconds": 15, "daily": 500}
 FEEDBACK, READS_ONLY, VAGUE = "feedback", "reads_only", "vague"
+BESIDE = ("hidden", "injection", "risky_advice")  # the steps that look at metadata and names
 # In the order in which they look; the first that holds gives the reason.
 DEFAULT_STEPS = {
     "secrets": HOLD,
@@ -67,18 +69,17 @@ class Verdict:
     copy_of: int | None = None  # the entry of working memory that its session said already
 
 
-def gate_steps(space: Space, values: dict[str, Any] | None = None) -> list[Step]:
+def gate_steps(space: Space, values: dict[str, Any] | None = None) -> tuple[Step, ...]:
     """The space's gate in its order; what it has not chosen follows with what it does by default."""
     chosen = (values if values is not None else spaces.get_setting(space, "ingress")).get("steps", [])
-    taken = {
-        one["code"]: one["action"]
-        for one in chosen
-        if one.get("code") in DEFAULT_STEPS and one.get("action") in GATE_ACTIONS
-    }
-    return [
-        Step(code, action)
-        for code, action in {**taken, **{k: v for k, v in DEFAULT_STEPS.items() if k not in taken}}.items()
-    ]
+    return _in_order(tuple((one.get("code"), one.get("action")) for one in chosen))
+
+
+@lru_cache(maxsize=64)
+def _in_order(chosen: tuple[tuple[str, str], ...]) -> tuple[Step, ...]:
+    taken = {code: action for code, action in chosen if code in DEFAULT_STEPS and action in GATE_ACTIONS}
+    others = {code: action for code, action in DEFAULT_STEPS.items() if code not in taken}
+    return tuple(Step(code, action) for code, action in {**taken, **others}.items())
 
 
 def judge_settings(space: Space) -> dict[str, Any]:
@@ -100,37 +101,25 @@ def examine(
     return replace(_verdict(gate, content, found), copy_of=_copy_of(known, content))
 
 
-BESIDE = ("hidden", "injection", "risky_advice")
-clean_beside: Cache[bool] = Cache(
-    "metadata and names without findings", key="text, steps", max_items=4096,
-    invalidated_by="nothing: detectors do not change", saves="looking at the names that come with each output",
-)  # fmt: skip
-MAX_CACHED = 500  # characters
-
-
 def examine_beside(space: Space, text: str) -> tuple[list[Finding], str]:
     """What the gate finds in a text that comes beside an output, and the step that holds it, if one does."""
     gate = gate_steps(space)
-    looking = tuple(step.code for step in gate if step.action != ADMIT and step.code in BESIDE)
-    if not looking or clean_beside.get((text, looking)):
-        return [], ""
-    found = detectors.find(text, only=looking)
-    if not found and len(text) <= MAX_CACHED:
-        clean_beside.put((text, looking), True)
+    looking = [step.code for step in gate if step.action != ADMIT and step.code in BESIDE]
+    found = detectors.find(text, only=looking) if looking else []
     return found, first_that_holds(gate, {one.code for one in found})
 
 
 def _compare(known: KnownTexts, content: str, looking: list[str]) -> Iterator[Finding]:
     """What an output repeats of what is known already."""
-    if "duplicate" in looking:
+    if "duplicate" in looking and known.texts:
         yield from detectors.find(content, only=["duplicate"], context=known.texts)
-    if FEEDBACK in looking:
+    if FEEDBACK in looking and known.given_out:
         yield from _feedback(content, known.given_out)
 
 
 def _copy_of(known: KnownTexts, content: str) -> int | None:
     """The newest entry of the same session that says the same or nearly."""
-    return first_copy(content, known.same_session)
+    return first_copy(content, known.same_session) if known.same_session else None
 
 
 @spaces.on_event("findings_of_entry")
@@ -163,7 +152,7 @@ def _feedback(content: str, given_out: list[KnownText]) -> Iterator[Finding]:
         yield Finding(FEEDBACK, "low", one.start, one.end, one.line, says, one.kind, one.details)
 
 
-def _verdict(gate: list[Step], content: str, found: list[Finding]) -> Verdict:
+def _verdict(gate: tuple[Step, ...], content: str, found: list[Finding]) -> Verdict:
     """From findings to a state: the first step that holds, in the gate's order, gives the reason (pure)."""
     found = sorted(found, key=lambda one: (one.start, one.end, one.code))
     codes = {one.code for one in found}
@@ -172,7 +161,7 @@ def _verdict(gate: list[Step], content: str, found: list[Finding]) -> Verdict:
     return Verdict(stored.content, "held" if holding else "admitted", [stored.as_json(one) for one in found], holding)
 
 
-def first_that_holds(gate: list[Step], codes: set[str]) -> str:
+def first_that_holds(gate: tuple[Step, ...], codes: set[str]) -> str:
     """The code of the step that holds; a text that takes too long to check is held under every gate."""
     if detectors.COST in codes:
         return detectors.COST
@@ -238,16 +227,17 @@ NEWEST = working.newest_of_both(
     "id, agent_name, content, agent_id, scope, session_id", "%(space)s", "%(agent)s", str(working.MAX_ENTRIES)
 )
 KNOWN = f"""
-SELECT 'source', f.id, f.revision, f.size, s.path, f.sha256, NULL::bigint, ''
+SELECT 'source', f.id, f.revision, f.size, s.path, f.sha256, false
 FROM (SELECT DISTINCT path FROM memoryhub_source WHERE space_id = %(space)s AND is_on) s CROSS JOIN LATERAL (
     SELECT id, revision, size, sha256 FROM memoryhub_file
     WHERE space_id = %(space)s AND path = s.path AND thread_id = '' AND NOT is_deleted LIMIT 1
 ) f
 UNION ALL
-SELECT 'working', w.id, 0, 0, w.agent_name, w.content, w.agent_id, w.scope || ' ' || w.session_id
+SELECT 'working', w.id, 0, 0, w.agent_name, w.content,
+    w.agent_id = %(agent)s AND w.session_id = %(session)s AND w.session_id <> '' AND w.scope = %(scope)s
 FROM ({NEWEST}) w
 UNION ALL
-SELECT 'longterm', c.id, e.number, 0, '', c.text, NULL::bigint, '' FROM ({NEAR}) n
+SELECT 'longterm', c.id, e.number, 0, '', c.text, false FROM ({NEAR}) n
 CROSS JOIN LATERAL (SELECT id, entry_id, text FROM memoryhub_chunk WHERE id = n.chunk_id AND space_id = %(space)s LIMIT 1) c
 CROSS JOIN LATERAL (SELECT number FROM memoryhub_longtermentry WHERE id = c.entry_id AND space_id = %(space)s LIMIT 1) e
 """  # noqa: S608 (SQL and numbers of ours are put in)
@@ -259,7 +249,7 @@ sources: Cache[KnownText] = Cache(
     invalidated_by="nothing: a revision does not change", saves="reading and preparing a source for each output",
 )  # fmt: skip
 working_texts: Cache[KnownText] = Cache(
-    "working entries to compare with", key="label, text", max_items=1024, invalidated_by="nothing: it is made of its key",
+    "working entries to compare with", key="agent, text", max_items=1024, invalidated_by="nothing: it is made of its key",
     saves="preparing fifty texts for each output",
 )  # fmt: skip
 
@@ -282,24 +272,25 @@ def read_known_texts(
 ) -> KnownTexts:
     """What this agent's output may repeat."""
     asked = f"[{fingerprints.as_json(fingerprints.to_look_up(content))}]"
-    values = {"space": space.pk, "agent": agent.pk if agent else NO_AGENT, "asked": asked}
-    known, recent, given_out, same_session = [], [], [], []
-    for kind, pk, number, size, label, text, logged_by, said_in in statements.rows(KNOWN, values, binary=True):
-        if kind == "source":
-            known.append(_source(label, text, space.pk, pk, number, size))
-        elif kind == "working":
-            one = _working_text(f"working memory ({label or 'a person'})", text)
-            recent.append((pk, one))
-            if agent and session and logged_by == agent.pk and said_in == f"{scope} {session}":
-                same_session.append((pk, one))
+    agent_id = agent.pk if agent else NO_AGENT
+    values = {"space": space.pk, "agent": agent_id, "session": session, "scope": scope, "asked": asked}
+    published, recent, given_out, same_session = [], [], [], []
+    for kind, pk, number, size, label, text, is_of_session in statements.rows(KNOWN, values, binary=True):
+        if kind == "working":
+            one = pk, working_texts.get((label, text)) or _working_text(label, text)
+            recent.append(one)
+            if is_of_session:
+                same_session.append(one)
+        elif kind == "source":
+            published.append(_source(label, text, space.pk, pk, number, size))
         else:
             given_out.append((pk, KnownText(f"L-{number}", text)))
-    newest_first = sorted(recent, key=lambda pair: -pair[0])
-    return KnownTexts(
-        known + [one for _, one in newest_first],
-        [one for _, one in sorted(given_out, key=lambda pair: pair[0])],
-        sorted(same_session, key=lambda pair: -pair[0]),
-    )
+    newest_first, oldest_first = (
+        sorted(recent, reverse=True),
+        sorted(given_out),
+    )  # by their ids, of which no two are the same
+    texts = published + [one for _, one in newest_first]
+    return KnownTexts(texts, [one for _, one in oldest_first], sorted(same_session, reverse=True))
 
 
 def _source(path: str, sha256: str, space: int, file: int, revision: int, size: int) -> KnownText:
@@ -314,11 +305,9 @@ def _source(path: str, sha256: str, space: int, file: int, revision: int, size: 
     return found
 
 
-def _working_text(label: str, text: str) -> KnownText:
+def _working_text(logged_by: str, text: str) -> KnownText:
     """A text ready to be compared; short ones are kept so, for the next output is compared with them again."""
-    found = working_texts.get((label, text))
-    if found is None:
-        found = KnownText(label, text)
-        if len(text) <= MAX_KEPT_ENTRY:
-            working_texts.put((label, text), found)
+    found = KnownText(f"working memory ({logged_by or 'a person'})", text)
+    if len(text) <= MAX_KEPT_ENTRY:
+        working_texts.put((logged_by, text), found)
     return found

@@ -59,7 +59,9 @@ def dry_run_job(job: Job, progress: jobs.Progress) -> dict[str, Any]:
     return try_gate(space, gate_steps(space, job.payload), progress)
 
 
-def try_gate(space: Space, gate: list[Step], progress: jobs.Progress = lambda done, total: None) -> dict[str, Any]:
+def try_gate(
+    space: Space, gate: tuple[Step, ...], progress: jobs.Progress = lambda done, total: None
+) -> dict[str, Any]:
     """What a gate makes of the newest records, beside what was made of them."""
     records = list(Record.objects.within(space).defer("words").order_by("-id")[:TRIED])
     then = _first_states(space, [one.pk for one in records])
@@ -90,7 +92,7 @@ def _first_states(space: Space, ids: list[int]) -> dict[int, str]:
     return {pk: RecordState.ADMITTED if reason == JUDGE else state for pk, state, reason in found}
 
 
-def _state_under(gate: list[Step], record: Record) -> tuple[str, str]:
+def _state_under(gate: tuple[Step, ...], record: Record) -> tuple[str, str]:
     """What a gate would make of a record that is stored already: its secrets are gone, so they count as found."""
     looking = [step.code for step in gate if step.action != ADMIT]
     plain = [code for code in looking if code in detectors.codes() and code not in (*OF_ITS_TIME, "secrets")]

@@ -76,7 +76,7 @@ def log(
     record.agent_name = by.name
     record.created_at = at or timezone.now()
     verdict = gate.examine(space, agent, record.content, node_kind, session=record.session_id, scope=record.scope)
-    checks.take_out_secrets(record, verdict)
+    record.content, record.findings = verdict.content, verdict.findings
     state, reason = verdict.state, verdict.reason
     if (holding := checks.look_beside(space, record)) and state == ADMITTED:
         state, reason = HELD, holding
@@ -116,9 +116,9 @@ def _insert_record(record: Record) -> statements.Change:
     record.codes = sorted({one["code"] for one in record.findings})
     return statements.Change(INSERT, [
         record.space_id, record.agent_id, record.agent_name, record.session_id, record.node_id, record.node_kind,
-        record.scope, record.content, record.sha256, statements.Json(record.metadata), statements.Json(record.findings),
-        statements.as_array(record.codes),
-        record.created_at, *retrieval.words_by_configuration(record.content[: input_checks.MAX_INDEXED]),
+        record.scope, record.content, record.sha256, statements.as_json(record.metadata), statements.as_json(record.findings),
+        statements.as_array(record.codes), record.created_at,
+        *retrieval.words_by_configuration(record.content[: input_checks.MAX_INDEXED]),
     ], "record")  # fmt: skip
 
 

@@ -125,8 +125,8 @@ def entering(
     times = "(SELECT coalesce(max(times), 0) + 1 FROM copied)" if one.copy_of else "1"
     sql = ENTER.format(record=f"(SELECT id FROM {record})" if record else "%s", times=times)  # noqa: S608
     values = [
-        space.pk, key, agent.pk if agent else None, agent.slug if agent else "", one.scope, one.content, _as_json(one.metadata),
-        _as_json(one.findings), *([] if record else [one.record_id]), one.session_id, one.created_at,
+        space.pk, key, agent.pk if agent else None, agent.slug if agent else "", one.scope, one.content, statements.as_json(one.metadata),
+        statements.as_json(one.findings), *([] if record else [one.record_id]), one.session_id, one.created_at,
         one.created_at + _lifetime(space), one.seen_by[:150],
     ]  # fmt: skip
     entry = statements.Change(sql, values, "entered")
@@ -135,11 +135,6 @@ def entering(
     keep = spaces.get_setting(space, "working_limit") - 1
     # In this order: where the table has copies on several servers, who deletes after an insert waits for whoever else does so.
     return statements.Change(TRIM, [space.pk, key, space.pk, key, keep]), entry
-
-
-def _as_json(value: dict[str, Any] | list[Any]) -> str:
-    """Mostly there is nothing in it."""
-    return json.dumps(value) if value else "{}" if isinstance(value, dict) else "[]"
 
 
 def newest(space: Space, *, agent: Agent | None = None, limit: int = 10, scope: str | None = None) -> list[WorkingItem]:
