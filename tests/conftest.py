@@ -186,11 +186,13 @@ def _static_files_found_once() -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def _certificates_read_once() -> Iterator[None]:
     """Each client of httpx, and each `httpx.get`, reads those of all authorities anew: 17 ms, also where nothing is encrypted."""
-    read, once = httpx_transport.create_ssl_context, cache(httpx_transport.create_ssl_context)
+    read = httpx_transport.create_ssl_context
+    once = cache(lambda _file, _folder: read())
 
     def context(verify: Any = True, cert: Any = None, trust_env: bool = True) -> Any:
-        as_usual = verify is True and cert is None and not {"SSL_CERT_FILE", "SSL_CERT_DIR"} & {*os.environ}
-        return (once if as_usual else read)(verify=verify, cert=cert, trust_env=trust_env)
+        if verify is True and cert is None and trust_env:
+            return once(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+        return read(verify=verify, cert=cert, trust_env=trust_env)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(httpx_transport, "create_ssl_context", context)
