@@ -37,7 +37,7 @@ TITLES_BY_CODE = {"csrf": gettext_lazy("Send it again")}  # these need no advice
 GLYPHS = {403: "lock", 404: "search", 409: "warn", 412: "warn", 413: "warn", 422: "info", 429: "clock", 503: "retry"}
 ADVICE = {
     404: gettext_lazy("Check the address, or search."),
-    409: gettext_lazy("Nothing was saved. Reload the page, then decide again."),
+    **dict.fromkeys((409, 412), gettext_lazy("Nothing was saved. Reload the page, then decide again.")),
     413: gettext_lazy("Nothing was saved. Make it smaller and send it again."),
     422: gettext_lazy("Nothing was changed. Correct it and send it again."),
     429: gettext_lazy("Wait a moment, then try again."),

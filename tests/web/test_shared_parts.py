@@ -14,11 +14,13 @@ from django.utils.translation import gettext_lazy
 
 from memoryhub.dialects import coding
 from memoryhub.domain import accounts, files, prompts, proposals, spaces
+from memoryhub.errors import Conflict, Stale
 from memoryhub.models import HUB, Actor
 from memoryhub.templatetags.agent_names import CODING_BADGES, agent_badge, initials
 from memoryhub.templatetags.builtin import g
 from memoryhub.templatetags.contexts import coding_badge
 from memoryhub.templatetags.hub import exactly
+from memoryhub.web import errors
 
 pytestmark = pytest.mark.django_db
 
@@ -232,3 +234,9 @@ def test_an_included_template_sees_the_values_around_it_unless_it_says_only(give
     engine = Engine(loaders=[parts], builtins=["memoryhub.templatetags.builtin"])
     shown = engine.from_string('{% include "part"' + given + " %}|{{ value }}")
     assert shown.render(Context({"value": 1})) == f"{drawn}|1"
+
+
+@pytest.mark.parametrize("refusal", [Conflict("Another was quicker."), Stale("It changed since.")])
+def test_a_page_that_came_too_late_says_what_to_do(rf, refusal):
+    says = errors.refuse(rf.post("/s/x/"), refusal).content.decode()
+    assert "Changed since you looked" in says and "Nothing was saved. Reload the page, then decide again." in says
