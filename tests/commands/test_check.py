@@ -64,6 +64,15 @@ def test_a_file_that_is_not_read_names_the_agents(tmp_path):
     }
 
 
+@pytest.mark.parametrize(("text", "codes"), [
+    ("@AGENTS.md\n\n- Only for Claude.\n", set()), ("# Claude\r\n\r\n- @./AGENTS.md\r\n- Only for Claude.\r\n", set()),
+    ("@docs/x.md\n\n- Only for Claude.\n", {"not_read"}), ("As in @AGENTS.md, but for Claude.\n", {"not_read"}),
+])  # fmt: skip
+def test_lines_below_an_import_of_what_others_read_are_for_one_agent(tmp_path, text, codes):
+    found = coding_agents.check_folder(written(tmp_path, SOUND | {"CLAUDE.md": text}))
+    assert {one.code for one in found} == codes
+
+
 def test_what_matters_to_another_agent_is_left_out(tmp_path):
     folder = written(tmp_path, SOUND | PLANTED["not_read"])
     assert coding_agents.check_folder(folder, ["codex"]) == []

@@ -18,7 +18,7 @@ MAX_LOADED = 200 << 20  # bytes of all contexts; one of 1 MB takes a tenth of a 
 NO_HOME = "/nonexistent"  # a check of a project says the same for everybody
 HARMLESS = ("Empty", "Says what", "A link to")
 OTHER_USES = ("CONTEXT.md",)  # a name that agents look for, and that people give to files for themselves
-ALONE = re.compile(r"\s*(?:[-*]\s+)?@\S+\s*$|#{1,6}\s")  # a line that is an import or a heading
+ALONE = re.compile(r"\s*(?:[-*]\s+)?@(\S+)\s*$|#{1,6}\s")  # a line that is an import or a heading
 
 
 def says_more(text: bytes, read: bytes) -> bool:
@@ -109,11 +109,20 @@ def _start_of(path: str) -> str:
 
 
 def _says_something(file: MemoryFile, context: coding.Context) -> bool:
-    """Whether a file that is not read holds more than imports, and more than what the agent reads anyway."""
+    """Whether a file that is not read holds more than imports, and more than what the agent reads anyway. Beside the import of a
+    file that the agent reads, the other lines are for the agent that reads the import: so CLAUDE.md is meant to go on."""
     said = file.text.removeprefix("\ufeff").strip()
     if said.encode("utf-8", "surrogateescape") in context.text:
         return False
     if not says_more(without_block_comments(said).encode("utf-8", "surrogateescape"), context.text):
         return False
     read = [*(one.path for one in context.blocks), *(one.path for one in context.inlined)]
+    if not _imported_by(file).isdisjoint(read):
+        return False
     return not any(file.tree.read(path) == file.tree.read(file.path) for path in read)  # comments may be left out of it
+
+
+def _imported_by(file: MemoryFile) -> set[str]:
+    """The paths of the imports that stand in a line of their own."""
+    found = map(ALONE.match, file.text.removeprefix("\ufeff").split("\n"))
+    return {os.path.normpath(os.path.join(os.path.dirname(file.path), one[1])) for one in found if one and one[1]}
