@@ -10,6 +10,7 @@ import io
 import json
 import logging
 import os
+import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
 from typing import Any
@@ -35,7 +36,8 @@ from memoryhub.refusals import json_refusal  # noqa: E402
 Environ = dict[str, Any]
 Answer = Callable[[Environ], HttpResponse]
 PROMPT, FILE, BATCH, PROPOSAL = "/api/v1/prompt", "/api/v1/files/", "/api/v1/batch", "/api/v1/proposals/"
-RETRIEVE = "/api/v1/retrieve"
+RETRIEVE, SEARCH = "/api/v1/retrieve", "/api/v1/search"
+LIMIT = re.compile("[0-9]{1,4}")
 MAX_BATCH_BODY = 1 << 20
 CHUNK_BYTES = 1 << 20
 ALIVE_HEADERS = [("Cache-Control", "private, no-store"), ("X-Content-Type-Options", "nosniff")]
@@ -115,8 +117,10 @@ def answer_for(environ: Environ) -> Answer | None:
     path, method = environ.get("PATH_INFO", ""), environ["REQUEST_METHOD"]
     if path == PROMPT:
         return lambda environ: prompts.prompt((Call if method in ("GET", "HEAD") else WSGIRequest)(environ))
-    if path == RETRIEVE and method in ("GET", "HEAD") and (query := only_query(environ)) is not None:
-        return with_caller(partial(layers.retrieve, query=query))
+    if path == RETRIEVE and method in ("GET", "HEAD") and (given := fields_of(environ, "query")):
+        return with_caller(partial(layers.retrieve, **given))
+    if path == SEARCH and method in ("GET", "HEAD") and (given := fields_of(environ, "q", "layers", "limit")):
+        return with_caller(partial(layers.find, **given))
     if environ.get("QUERY_STRING"):
         return None
     if path == BATCH and method == "POST":
@@ -131,12 +135,19 @@ def answer_for(environ: Environ) -> Answer | None:
     return None
 
 
-def only_query(environ: Environ) -> str | None:
-    """The query of a retrieval that chooses nothing else."""
+def fields_of(environ: Environ, *names: str) -> dict[str, Any] | None:
+    """What the address says, where that is the first of these names and perhaps others of them, each once."""
     given = environ.get("QUERY_STRING", "")
-    if not given.startswith("query=") or "&" in given:
+    if not given.startswith(f"{names[0]}=") or given.count("&") >= len(names):
         return None
-    return QueryDict(given.encode("latin-1")).get("query")
+    found: dict[str, Any] = QueryDict(given.encode("latin-1")).dict()
+    if len(found) <= given.count("&") or not found.keys() <= {*names}:
+        return None
+    if "limit" in found:
+        if not LIMIT.fullmatch(found["limit"]):
+            return None
+        found["limit"] = int(found["limit"])
+    return found
 
 
 def batch_body(environ: Environ) -> files.BatchIn | None:

@@ -287,17 +287,12 @@ def layer_names(layers: str) -> list[str]:
     return [one.strip().replace("-", "").replace("long_term", "longterm") for one in layers.split(",") if one.strip()]
 
 
-def page_of_hits(caller: Caller, q: str, layers: list[str], start: int, end: int) -> dict[str, Any]:
+def page_of_hits(caller: Caller, q: str, layers: list[str], start: int, end: int) -> HttpResponse:
     """A page of the one ranked list, which ends after `MAX_HITS`; the cursor counts places in it."""
     hits = replica.read(lambda: retrieval.search(
         caller.space, q, layers=layers or None, agent=caller.agent, limit=min(end + 1, retrieval.MAX_HITS),
         per_layer=retrieval.MAX_HITS,
     ))  # fmt: skip
     place = f"/s/{caller.space.slug}/"
-    return {
-        "items": [
-            {**{name: getattr(hit, name) for name in Hit.model_fields}, "url": place + hit.url}
-            for hit in hits[start:end]
-        ],
-        "next": encode_cursor(end) if len(hits) > end else None,
-    }
+    items = [{**fields, "url": place + fields["url"]} for fields in fields_of_each(Hit, hits[start:end])]
+    return json_response({"items": items, "next": encode_cursor(end) if len(hits) > end else None}, MEMORY_HEADERS)

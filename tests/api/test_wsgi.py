@@ -96,6 +96,21 @@ def test_a_retrieval_by_a_query_alone_is_answered_as_django_does(space, forge):
     assert same("mh_none", "GET", "retrieve?query=refund").status_code == 401
 
 
+def test_a_search_is_answered_as_django_does(space, forge):
+    files.write(space, HUB, "/hub/a.md", "Refunds go to the card: Höhe 100 %.".encode())
+    for query in ("q=refund", "q=H%C3%B6he+100+%25&layers=files&limit=10", "q=refund&layers=files,longterm", "layers=files", "q=",
+                  "q=refund&limit=0", "q=refund&limit=201", "q=refund&limit=x", "q=refund&limit=%2B5", "q=refund&limit=%D9%A3",
+                  "q=refund&limit=", "q", "", "q=%00", "q=%ff", "q=a&q=b", "q=refund&layers=x", "q=refund&cursor=1", "q=refund&next=x",
+                  "q=refund&other=1", "q=a;limit=x", f"q={'a' * 9000}", "q=a" + "&q=a" * 2000):  # fmt: skip
+        assert same(forge.secret, "GET", f"search?{query}").status_code in (200, 400, 422)
+    assert same(forge.secret, "GET", "search?q=refund&layers=files").json()["items"][0]["created_at"].endswith("Z")
+    assert same(forge.secret, "HEAD", "search?q=refund").content == b""
+    asked = {"PATH_INFO": "/api/v1/search", "REQUEST_METHOD": "GET", "QUERY_STRING": "q=a&layers=files&limit=10"}
+    assert wsgi.answer_for(asked)
+    only_files = accounts.create_token(space, HUB, agent=prompts.create_agent(space, HUB, "other"), scopes=["files"])[1]
+    assert same(only_files, "GET", "search?q=refund").status_code == 403
+
+
 def test_a_persons_token_reads_as_well(space):
     files.write(space, HUB, "/hub/a.md", b"one")
     rk = accounts.create_person(HUB, "rk")
@@ -222,7 +237,8 @@ def test_files_are_looked_up_one_by_one_before_the_database_has_counted_them(spa
 @pytest.mark.parametrize(("call", "is_short"), [
     ("GET prompt?query=x", True), ("POST prompt", True), ("GET files/hub/a.md", True), ("HEAD files/hub/a.md", True),
     ("GET proposals/7", True), ("GET files/hub/a.md?thread_id=t", False), ("PUT files/hub/a.md", False), ("GET files", False),
-    ("GET proposals/7x", False), ("DELETE proposals/7", False), ("GET search?q=x", False), ("GET promptx", False),
+    ("GET proposals/7x", False), ("DELETE proposals/7", False), ("GET promptx", False),
+    ("GET search?q=x&limit=5", True), ("GET search?q=x&cursor=1", False), ("POST search?q=x", False),
 ])  # fmt: skip
 def test_which_calls_go_past_django(call, is_short):
     """Else the comparisons above would compare Django with itself."""
