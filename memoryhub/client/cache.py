@@ -12,7 +12,6 @@ import logging
 import os
 import shutil
 import stat
-import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,11 +53,13 @@ def default_directory() -> Path | None:
 
 def replace_file(path: Path, data: bytes, mode: int = 0o600) -> None:
     """Puts a whole file in place in one step, so that a reader sees the old bytes or the new ones."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".memoryhub-")  # made with mode 0600
+    temporary = f"{path.parent}/.memoryhub-{os.urandom(8).hex()}"
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        os.chmod(temporary, mode)
+        if mode != 0o600:
+            os.chmod(temporary, mode)
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):
