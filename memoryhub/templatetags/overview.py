@@ -21,7 +21,7 @@ def wait_words(wait: Any) -> SafeString:
     if not wait.mono:
         return format_html("{}", translated(wait.detail))
     return format_html(
-        '{}{}<span class="mono">{}</span>', translated(wait.detail), ", " if wait.detail else "", wait.mono
+        '<bdi>{}</bdi>{}<span class="mono">{}</span>', translated(wait.detail), ", " if wait.detail else "", wait.mono
     )
 
 

@@ -173,6 +173,19 @@ def test_the_tree_opens_in_place_and_filters_as_one_types(root, space, sign_in_a
     expect(page.locator("#tree a")).to_have_count(1)
     page.locator("#tree a").click()
     expect(page.locator("h1").first).to_have_text("notes.md")
+    page.emulate_media(media="print")
+    expect(page.locator(".tree")).to_be_hidden()
+
+
+def test_a_paragraph_from_right_to_left_begins_at_the_right(root, space, sign_in_as):
+    (root / "AGENTS.md").write_text("# الشحن\n\nخلال 24 ساعة.\n\nIn Berlin.\n")
+    page = sign_in_as("viewer", at=HERE)
+    for block, side in ((".md h1", "right"), (".md p >> nth=0", "right"), (".md p >> nth=1", "left")):
+        gap = page.locator(block).evaluate(
+            "(el, side) => { const text = document.createRange(); text.selectNodeContents(el);"
+            " return Math.abs(text.getBoundingClientRect()[side] - el.getBoundingClientRect()[side]); }", side
+        )  # fmt: skip
+        assert gap < 2, block
 
 
 def test_it_all_works_without_scripts(root, sign_in_as, new_page):

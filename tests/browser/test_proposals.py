@@ -234,10 +234,16 @@ def test_the_review_by_keyboard(sign_in_as, space, forge, inbox):
 
 def test_walking_from_one_to_the_next(sign_in_as, space, forge, inbox):
     edit(space, forge, "pytest -q", "make test-fast")
-    edit(space, forge, "from main", "from a tag")
+    edit(space, forge, "from main", "من الوسم")
     page = sign_in_as("reviewer", at=f"{inbox}1/")
     press(page, "j")
     expect(page).to_have_url(re.compile(r"/proposals/2/$"))
+    number, title = page.locator("h1 .dim"), page.locator("h1 bdi")
+    expect(number).to_have_text("#2")
+    ends = title.evaluate("el => el.getBoundingClientRect().right")
+    assert number.evaluate("el => el.getBoundingClientRect().left") >= ends, (
+        "a title from right to left takes no number in"
+    )
     press(page, "k")
     expect(page).to_have_url(re.compile(r"/proposals/1/$"))
 
