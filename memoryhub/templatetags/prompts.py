@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from memoryhub.domain import files, working
 from memoryhub.languages import shown_reason, translated
@@ -25,6 +25,11 @@ register = template.Library()
 Marks = Mapping[int, Sequence[tuple[int, int, str]]]
 # Lines that are an element each, and how many are one further down: browsers, too, take seconds for half a million.
 MAX_NUMBERED, LINES_TOGETHER = 10_000, 100
+# Versions of deepagents that a dialect serves besides the one in its name.
+VERSIONS_SERVED = {
+    "deepagents/0.6.3": gettext_lazy("and newer"), "deepagents/0.6.2": "", "deepagents/0.4.3": gettext_lazy("to 0.6.1"),
+    "deepagents/0.3.7": gettext_lazy("to 0.4.1"), "deepagents/0.3.4": gettext_lazy("to 0.3.6"),
+}  # fmt: skip
 
 
 @register.simple_tag(takes_context=True)
@@ -185,11 +190,19 @@ def prompt_lead(agent: Any, call: Any, follows_call: bool) -> SafeString | str:
     return format_html(words, when=ago(call.delivery.last_at), values=_(", ").join(given))
 
 
+@register.filter
+def dialect_words(name: str) -> str:
+    """A dialect with the versions that it serves."""
+    return f"{name} {VERSIONS_SERVED.get(name, '')}".strip()
+
+
 @register.simple_tag
 def delivered_words(delivery: Any) -> SafeString:
     """When a prompt was delivered last, how often, and in which dialect."""
     words = ngettext("{when}, as {dialect}", "{when}, {n} times, as {dialect}", delivery.count)
-    return format_html(words, when=ago(delivery.last_at), n=f"{delivery.count:,}", dialect=delivery.dialect)
+    return format_html(
+        words, when=ago(delivery.last_at), n=f"{delivery.count:,}", dialect=dialect_words(delivery.dialect)
+    )
 
 
 # ---- what changed a prompt

@@ -13,7 +13,6 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from memoryhub import dialects
 from memoryhub.db.prepared import any_of, prepared
@@ -21,6 +20,7 @@ from memoryhub.domain import files, prompts
 from memoryhub.errors import HubError, NotFound
 from memoryhub.forms import PromptSettingsForm
 from memoryhub.models import Agent, Proposal
+from memoryhub.templatetags.prompts import VERSIONS_SERVED, dialect_words
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.helpers import parse_number
 from memoryhub.web.notices import done
@@ -205,7 +205,7 @@ def shown_choice(agent: Agent, named: str) -> str:
 
 def dialect_choices(agent: Agent, chosen: str) -> list[tuple[str, str]]:
     """Value and label of each dialect: the agent's own first, then `chosen` if it is not in the list, then all others."""
-    with_versions = [(name, f"{name} {versions}".strip()) for name, versions in VERSIONS_SERVED.items()]
+    with_versions = [(name, dialect_words(name)) for name in VERSIONS_SERVED]
     plain = [(name, name) for name in dialects.names() if name not in VERSIONS_SERVED]
     hub, others = [one for one in plain if one[0] == "hub"], [one for one in plain if one[0] != "hub"]
     listed = [*hub, *with_versions, *others]
@@ -214,13 +214,6 @@ def dialect_choices(agent: Agent, chosen: str) -> list[tuple[str, str]]:
     if agent.dialect == dialects.AUTO:
         own = f"auto: {agent.asked_dialect or agent.own_dialect.label}"
     return [("", own), *named, *listed]
-
-
-# Versions of deepagents that a dialect serves besides the one in its name.
-VERSIONS_SERVED = {
-    "deepagents/0.6.3": gettext_lazy("and newer"), "deepagents/0.6.2": "", "deepagents/0.4.3": gettext_lazy("to 0.6.1"),
-    "deepagents/0.3.7": gettext_lazy("to 0.4.1"), "deepagents/0.3.4": gettext_lazy("to 0.3.6"),
-}  # fmt: skip
 
 
 @space_page("read", methods=("GET", "HEAD"))

@@ -51,6 +51,9 @@ def test_every_framework_has_its_lines_with_the_address(as_role, forge):
         assert "http://testserver\n" in said or "http://testserver " in said or '"http://testserver"' in said
         assert "mh_…" in said
     assert "Waiting for the first call" in page
+    forge.dialect = "deepagents"
+    forge.save()
+    assert "<dd>deepagents/0.6.3 and newer</dd>" in html(as_role("viewer").get(PAGE)), "the lines are for 0.7"
 
 
 def test_a_new_token_stands_in_the_lines_once(as_role, forge):
