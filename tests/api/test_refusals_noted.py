@@ -41,6 +41,7 @@ def test_an_agent_that_tries_more_than_it_may_is_noted(space, narrow):
     assert len(found) == 6
     assert {one.actor_name for one in found} == {"narrow"}
     assert "people_only" in {one.details["code"] for one in found}
+    assert "POST /api/v1/proposals/{number}/approve" in {one.thing for one in found}
     assert not any(key in f"{one.thing} {one.adds} {one.url} {one.path}" for one in found)
     assert activity.find_lines(space, kind="people and tokens").filter(verb="access.refuse").count() == 6
 
@@ -51,6 +52,7 @@ def test_a_person_without_the_role_is_noted_by_calls_and_pages(space, client):
     client.force_login(spaces.members(space)[0].person)
     assert client.post("/s/books/mounts/add/", {}).status_code == 403
     assert [(one.actor_name, one.says) for one in lines(space)] == [("vic", "was refused")] * 2
+    assert lines(space)[1].thing == "POST /mounts/add/"
 
 
 def test_a_refusal_by_a_policy_is_no_attempt_at_more(space, forge):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 from django.db import transaction
@@ -13,6 +14,7 @@ from memoryhub.models import Actor, Space
 ROLE_AND_SCOPE = frozenset(["forbidden", "people_only", "agents_only", "scope_missing", "own_proposal"])
 EVERY = 600.0  # seconds: one line for who tries the same again and again; each process counts by itself
 MAX_KNOWN = 10_000
+_PLACEHOLDER = re.compile(r"<(?:\w+:)?(\w+)>")
 noted: dict[tuple[int, str, int | None, str, str], float] = {}
 
 
@@ -22,6 +24,7 @@ def note_refusal(space: Space, actor: Actor, refusal: Forbidden, method: str, ro
     `route` is the pattern of the address: what was typed in its place may be anything. Outside of the refused change, which
     was taken back.
     """
+    route = _PLACEHOLDER.sub(r"{\1}", route.removeprefix("s/<slug:space>/"))
     key = (space.pk, actor.kind, actor.id, f"{method} {route}", refusal.code)
     now = time.monotonic()
     if refusal.code not in ROLE_AND_SCOPE or now - noted.get(key, -EVERY) < EVERY:
