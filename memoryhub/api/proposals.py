@@ -165,8 +165,8 @@ def read(request: HttpRequest, number: int) -> HttpResponse:
     known = current_etag(caller, number) if request.META.get("HTTP_IF_NONE_MATCH") else ""
     if known and has_etag(request, known):
         return not_modified(known)
-    proposal = proposals.refresh_state(one(caller, number))
-    document = ProposalOut.model_validate(shown(caller, proposal)).model_dump()
+    proposal, found = proposals.refresh_state(one(caller, number))
+    document = ProposalOut.model_validate(shown(caller, proposal, found)).model_dump()
     return json_response(document, {"ETag": etag_of(proposal), **CACHE_HEADERS})
 
 

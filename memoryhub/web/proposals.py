@@ -65,16 +65,17 @@ def inbox_context(request: HttpRequest) -> dict[str, Any]:
 @space_page("read", methods=("GET", "HEAD"))
 def detail(request: HttpRequest, number: int) -> HttpResponse:
     """The review page."""
-    return show(request, proposals.refresh_state(proposals.get(request.space, number)))
+    return show(request, *proposals.refresh_state(proposals.get(request.space, number)))
 
 
 def show(
-    request: HttpRequest, proposal: Proposal, error: HubError | None = None, typed: dict[str, Any] | None = None
-) -> HttpResponse:
-    """The page of one proposal; after a refusal with its error and what was typed."""
+    request: HttpRequest, proposal: Proposal, found: proposals.Result | None = None, error: HubError | None = None,
+    typed: dict[str, Any] | None = None,
+) -> HttpResponse:  # fmt: skip
+    """The page of one proposal, whose result the caller may have; after a refusal with its error and what was typed."""
     everything = "all" in request.GET
     ticked = (typed or {}).get("ticked", hunk_numbers(request.GET) if "ticks" in request.GET else None)
-    review = proposals.review(proposal, context=None if everything else 3, ticked=ticked)
+    review = proposals.review(proposal, found, context=None if everything else 3, ticked=ticked)
     if error is not None and error.code == "changed_since_seen":
         proposal.refresh_from_db()
     content = (typed or {}).get("content")
@@ -248,7 +249,7 @@ def show_refusal(request: HttpRequest, number: int, error: HubError, typed: dict
     """The page with the refusal and what was typed. Raises 403, 404 and other refusals again."""
     if error.status not in (409, 412, 422):
         raise error
-    return show(request, proposals.get(request.space, number), error, typed)
+    return show(request, proposals.get(request.space, number), error=error, typed=typed)
 
 
 def redirect_to_detail(request: HttpRequest, number: int) -> HttpResponse:

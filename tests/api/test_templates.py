@@ -216,7 +216,7 @@ def test_of_a_deleted_agent_nothing_is_decided(call, space, forge, rk):
     prompts.delete_agent(forge, rk)
     shown = proposals.as_json(proposals.get(space, number))
     assert shown["result_sha256"] is None
-    assert proposals.refresh_state(proposals.get(space, number)).state == "outdated"
+    assert proposals.refresh_state(proposals.get(space, number))[0].state == "outdated"
 
 
 def test_only_agents_report(call, space):

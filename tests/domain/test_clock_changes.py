@@ -213,7 +213,7 @@ class TestWrongClock:
         asked = proposals.propose(space, agent, **ask)
         month_ahead()
         assert proposals.expire_late(space) == 0
-        assert proposals.refresh_state(proposals.get(space, asked.number)).state == "pending"
+        assert proposals.refresh_state(proposals.get(space, asked.number))[0].state == "pending"
         assert proposals.propose(space, agent, **ask).number == asked.number
         seen = proposals.review(proposals.get(space, asked.number)).found.sha256
         done = proposals.approve(space, Actor.of_person(person, "reviewer"), asked.number, seen=seen)

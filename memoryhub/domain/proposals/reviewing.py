@@ -145,9 +145,12 @@ class Review:
         return compare(self.found.before_text, text, context=3), text
 
 
-def review(proposal: Proposal, *, context: int | None = 3, ticked: list[int] | None = None) -> Review:
-    """Gathers what the page shows; while it waits, as things stand now. The effect on prompts is that of the `ticked` changes."""
-    found = result_to_show(proposal)
+def review(
+    proposal: Proposal, found: Result | None = None, *, context: int | None = 3, ticked: list[int] | None = None
+) -> Review:
+    """Gathers what the page shows; while it waits, as things stand now. `found` is its result, if the caller has it. The effect on
+    prompts is that of the `ticked` changes."""
+    found = found or result_to_show(proposal)
     remarks = list(ProposalComment.objects.filter(proposal=proposal))
     made = Review(proposal, found, history_of(proposal), remarks, context=context, ticked=ticked)
     made.findings = found.findings

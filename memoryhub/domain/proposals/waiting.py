@@ -17,7 +17,7 @@ from django.utils import timezone
 from memoryhub.db import statements
 from memoryhub.domain import activity, spaces
 from memoryhub.domain.jobs import periodic
-from memoryhub.domain.proposals.results import published, result, result_on
+from memoryhub.domain.proposals.results import Result, published, result, result_on
 from memoryhub.domain.proposals.state import (
     OPEN,
     add_notice,
@@ -134,23 +134,27 @@ def outdate(proposal: Proposal, why: str) -> None:
         add_notice(proposal, "proposal.outdated")
 
 
-def refresh_state(proposal: Proposal) -> Proposal:
-    """The proposal with its true state, for whoever looks at it: outdated if it no longer applies, expired past its date."""
+def refresh_state(proposal: Proposal) -> tuple[Proposal, Result | None]:
+    """The proposal with its true state, for whoever looks at it: outdated if it no longer applies, expired past its date. And its
+    result, where that had to be computed and is still so."""
     if is_late(proposal):
         expire_one(proposal.space, proposal.number)
-    elif proposal.state == State.PENDING and (why := _problem(proposal)):
+    elif proposal.state == State.PENDING:
+        found = _result(proposal)
+        if found is None or found.applies:
+            return proposal, found
         with transaction.atomic():
-            outdate(locked(proposal.space, proposal.number), why)
+            outdate(locked(proposal.space, proposal.number), found.problem)
     else:
-        return proposal
-    return Proposal.objects.select_related("space", "agent").get(pk=proposal.pk)
+        return proposal, None
+    return Proposal.objects.select_related("space", "agent").get(pk=proposal.pk), None
 
 
-def _problem(proposal: Proposal) -> str:
+def _result(proposal: Proposal) -> Result | None:
     try:
-        return result(proposal).problem
+        return result(proposal)
     except HubError:  # its disk cannot be read now: that says nothing about the proposal
-        return ""
+        return None
 
 
 def outdate_waiting(space: Space, path: str) -> int:

@@ -38,9 +38,9 @@ class Command(HubCommand):
     def run(self, **options: Any) -> dict[str, Any]:
         space = spaces.get_by_slug(options["space"])
         if options["number"] is not None:
-            one = proposals.refresh_state(proposals.get(space, options["number"]))
+            one, found = proposals.refresh_state(proposals.get(space, options["number"]))
             self.says = lambda items: details(items[0])
-            return {"space": space.slug, "items": [proposals.as_json(one)]}
+            return {"space": space.slug, "items": [proposals.as_json(one, found)]}
         found = proposals.filtered(space, view=options["state"]).select_related("space", "agent")
         self.says = lambda items: "\n".join(map(summary_line, items)) or EMPTY_LIST_SENTENCES[options["state"]]
         by = ("-decided_at", "-pk") if options["state"] == "decided" else ("-risk", "created_at")

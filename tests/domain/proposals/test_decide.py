@@ -459,14 +459,14 @@ def test_what_is_past_its_date_is_shown_as_expired_everywhere(space, forge, rk, 
     late(edit(space, forge, "from main", "from a tag"))
     assert proposals.plan(space, [2], rk).results == []
     late(edit(space, forge, "Deploying", "Shipping"))
-    assert proposals.refresh_state(proposals.get(space, 3)).state == "expired"
+    assert proposals.refresh_state(proposals.get(space, 3))[0].state == "expired"
     assert list(Proposal.objects.values_list("state", flat=True)) == ["expired"] * 3
 
 
 def test_what_no_longer_applies_ends_as_well(space, forge, rk, file) -> None:
     asked = edit(space, forge, "pytest -q", "make test-fast")
     files.write(space, rk, PATH, b"all new\n")
-    assert proposals.refresh_state(asked).state == "outdated"
+    assert proposals.refresh_state(asked)[0].state == "outdated"
     late(asked)
     with pytest.raises(Conflict):
         proposals.approve(space, rk, 1, seen=proposals.result(asked).seen, content=b"mine")
@@ -633,7 +633,7 @@ def test_what_people_protect_while_a_proposal_waits_is_theirs(space, forge, rk) 
     files.write(space, rk, PATH, b"a\n- rule\nb\n")
     submit(space, forge, kind="edit", path=PATH, old="- rule", new="- none")
     files.write(space, rk, PATH, PROTECTED.encode())
-    found = proposals.refresh_state(proposals.get(space, 1))
+    found, _ = proposals.refresh_state(proposals.get(space, 1))
     assert (found.state, found.note) == ("outdated", "It would change a region that people have protected since.")
     mine = PROTECTED.replace("- rule", "- none").encode()
     seen = proposals.result(found).seen
