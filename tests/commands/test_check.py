@@ -138,6 +138,7 @@ def test_the_command_exits_1_with_findings_and_0_without(tmp_path):
     (one,) = json.loads(done.stdout)["findings"]
     assert (one["code"], one["line"], set(one)) == ("secret", 1, {"code", "path", "line", "message", "agents"})
     assert "ghp_" not in done.stdout
+    assert command(folder).stdout.startswith(f"{folder}/web/AGENTS.md:1: secret: "), "no way through the folders above"
 
 
 def test_the_command_refuses_in_one_sentence(tmp_path):

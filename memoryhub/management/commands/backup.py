@@ -1,4 +1,4 @@
-"""write everything to one file: spaces, files with their history, layers, people, settings"""
+"""Write everything to one file: spaces, files with their history, layers, people, settings."""
 
 from __future__ import annotations
 

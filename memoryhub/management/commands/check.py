@@ -40,7 +40,9 @@ def main(arguments: list[str]) -> int:
 
 def line_of(one: coding_agents.FindingInFile) -> str:
     whose = f" [{', '.join(one.agents)}]" if one.agents else ""
-    return one_line(f"{os.path.relpath(one.path)}:{one.line}: {one.code}: {say(one.message)}{whose}")
+    near = os.path.relpath(one.path)
+    path = one.path if near.startswith(os.pardir) else near
+    return one_line(f"{path}:{one.line}: {one.code}: {say(one.message)}{whose}")
 
 
 def parser() -> argparse.ArgumentParser:

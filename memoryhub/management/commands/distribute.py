@@ -1,4 +1,4 @@
-"""distribute the large tables over servers by space, with Citus"""
+"""Distribute the large tables over servers by space, with Citus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""check database, pgvector, migrations, mounts and unwritten revisions; says how to mend what is wrong"""
+"""Check database, pgvector, migrations, mounts and unwritten revisions; says how to mend what is wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""write everything to a folder as files that people can read"""
+"""Write everything to a folder as files that people can read."""
 
 from __future__ import annotations
 

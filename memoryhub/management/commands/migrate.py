@@ -1,4 +1,4 @@
-"""bring the database's tables to this version (Django's command, which here takes databases of early hubs as well)"""
+"""Bring the database's tables to this version (Django's command, which here takes databases of early hubs as well)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""the hubs that share this database: which run, their version, their mounted directories"""
+"""List the hubs that share this database: which run, their version, their mounted directories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""replace everything by what a backup holds"""
+"""Replace everything by what a backup holds."""
 
 from __future__ import annotations
 

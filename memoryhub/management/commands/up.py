@@ -1,4 +1,4 @@
-"""start the hub: its database, its web and background processes; prints a sign-in link when it is ready"""
+"""Start the hub: its database, its web and background processes; prints a sign-in link when it is ready."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""run the background process alone, where the web processes are started by something else"""
+"""Run the background process alone, where the web processes are started by something else."""
 
 from __future__ import annotations
 
