@@ -37,10 +37,11 @@ class AgentsOut(Schema):
 def agents(request: HttpRequest, limit: int = 50, cursor: str = "") -> AgentsOut:
     """Agents, sorted by slug. An agent's token is shown that agent alone."""
     caller: Caller = request.auth
+    limit = page_limit(limit)
     if caller.agent:
         one = prompts.agent_by_slug(caller.space, caller.agent.slug)
         return AgentsOut(items=[as_item(prompts.agent_row(caller.space, one))], next=None)
-    rows, following = prompts.agent_rows(caller.space, after=cursor.replace("\x00", ""), limit=page_limit(limit))
+    rows, following = prompts.agent_rows(caller.space, after=cursor.replace("\x00", ""), limit=limit)
     return AgentsOut(items=[as_item(row) for row in rows], next=following or None)
 
 

@@ -10,6 +10,7 @@ from ninja import Router, Schema, Status
 
 from memoryhub.api.base import ERRORS, json_response, needs
 from memoryhub.api.files import as_text
+from memoryhub.api.paging import page_limit
 from memoryhub.domain import files
 from memoryhub.domain.accounts import Caller
 from memoryhub.errors import Forbidden, NotFound
@@ -17,7 +18,6 @@ from memoryhub.models import Actor, File, Revision
 from memoryhub.stores import paths
 
 router = Router()
-MAX_REVISIONS = 200
 
 
 class Who(Schema):
@@ -66,7 +66,7 @@ class Computing(Schema):
 def revisions(request: HttpRequest, path: str, before: int | None = None, limit: int = 50) -> HttpResponse:
     """`before`, which is `next` of the page before, goes on below that number. Without the texts."""
     file = _file(request.auth, path)
-    size = max(1, min(limit, MAX_REVISIONS))
+    size = page_limit(limit)
     files.find_git_authors(request.auth.space, file.path)
     rows = files.revisions_of(file, before, size + 1)
     following = str(rows[size - 1].number) if len(rows) > size else None

@@ -69,11 +69,21 @@ def test_a_thread_is_named_by_text(forge):
         assert code(forge("GET", f"{call}thread_id=%00")) == (422, "invalid_content"), call
     assert code(forge("DELETE", "files/memories/AGENTS.md?thread_id=%00")) == (422, "invalid_content")
     assert code(forge("POST", "batch", {"paths": [PATH], "thread_id": "\ud800"})) == (422, "invalid_content")
+    for name in ("thread_id", "tool_call_id"):
+        look = {"command": "view", "path": "/memories/AGENTS.md", name: "\ud800"}
+        assert code(forge("POST", "memory-tool", look)) == (422, "invalid_content"), name
 
 
 def test_half_a_character_in_a_batch_is_one_bad_path(forge):
     rows = forge("POST", "batch", {"paths": [PATH, "/memories/\ud800"]}).json()["files"]
     assert [(row["path"], row["error"]) for row in rows] == [(PATH, None), ("/memories/\ud800", "invalid_path")]
+
+
+def test_half_a_character_in_an_edit_is_refused(forge):
+    files.write(spaces.get_by_slug("ledger"), HUB, "/open/a.md", b"a")
+    for path, old in ((PATH, "one"), ("/open/a.md", "a")):
+        edit = {"path": path, "old_string": old, "new_string": "\ud800"}
+        assert code(forge("POST", "edits", edit)) == (422, "invalid_content"), path
 
 
 def test_a_folder_is_no_file(forge, ed):

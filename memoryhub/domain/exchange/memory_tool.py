@@ -46,6 +46,8 @@ def run_memory_tool(
             f"There is no command {str(name)[:60]!r}. There is: {', '.join(MEMORY_TOOL_COMMANDS)}.",
             code="unknown_command",
         )
+    for note in (thread_id, tool_call_id):
+        files.text_as_bytes(note)
     call = Call(space, actor, thread_id, tool_call_id, may_read)
     try:
         return MEMORY_TOOL_COMMANDS[name](call, command)

@@ -119,7 +119,7 @@ def _submit(space: Space, actor: Actor, request: ChangeRequest) -> Applied | Pen
         )
     if policies == {Policy.TRUSTED}:
         with suppress(_NeedsReview):
-            quotas.count_bytes(space, actor.agent, len(request.content or request.new.encode()))
+            quotas.count_bytes(space, actor.agent, len(request.content or text_as_bytes(request.new)))
             applied = _apply(space, actor, request, places[0], guard=_guard(space, request, [*places, *shared]))
             _note_rules(space, actor, request, [*places, *shared])
             return applied
