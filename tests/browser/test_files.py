@@ -54,6 +54,19 @@ def test_from_the_tree_to_the_file_to_a_save_on_disk(root, sign_in_as):
     assert (root / "AGENTS.md").read_bytes() == b"# Title\r\n\r\n- one\r\n- two\r\n- three\r\n"
 
 
+def test_rendered_markdown_looks_like_what_it_says(root, sign_in_as):
+    (root / "AGENTS.md").write_text("> quoted\n\n~~gone~~\n\n- [x] done\n- plain\n\n| a | b |\n|:-:|--:|\n| 1 | 2 |\n")
+    page = sign_in_as("viewer", at=HERE)
+
+    def style(part, name):
+        return page.locator(f".md {part}").first.evaluate("(shown, name) => getComputedStyle(shown)[name]", name)
+
+    assert style("blockquote", "borderInlineStartWidth") == "3px"
+    assert "line-through" in style("del", "textDecoration")
+    assert [style("li.task", "listStyleType"), style("li:not(.task)", "listStyleType")] == ["none", "disc"]
+    assert [style("td:first-child", "textAlign"), style("td:last-child", "textAlign")] == ["center", "end"]
+
+
 def test_a_save_is_taken_back_in_its_notice(root, space, sign_in_as):
     page = sign_in_as("editor")
     for text in ("# Title\n\n- mine\n- two\n", "# Title\n\n- mine again\n- two\n"):
@@ -86,7 +99,7 @@ def test_chips_filter_a_folder(root, space, sign_in_as):
     for chip, shown in (
         ("Read by an agent 1", ["AGENTS.md"]),
         ("Waiting 1", ["notes/b.md"]),
-        ("All 3", ["notes", "AGENTS.md", "hub-guidelines.md", "hub-positioning.md"]),
+        ("All 3", ["notes", "AGENTS.md"]),
     ):
         page.locator(".chips").get_by_role("link", name=chip).click()
         expect(page.locator(".chip[aria-current]")).to_have_text(chip)

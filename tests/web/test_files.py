@@ -194,6 +194,7 @@ def test_folders_show_who_wrote_what_and_what_waits(space, client, sign_in):
     files.write(space, HUB, "/memories/sub/AGENTS.md", b"two")
     shown = text_of(client.get("/s/ledger/files/memories/"))
     assert "every prompt" in shown and "missing.md" in shown and "no file yet" in shown
+    assert "hub-guidelines.md" not in shown, "nobody asked for it"
     assert "no file yet" in text_of(client.get("/s/ledger/files/")), "the start page is the only mount"
     assert client.get("/s/ledger/files/memories/sub").headers["Location"].endswith("/memories/sub/")
     found = re.sub(r"</?b>", "", text_of(client.get("/s/ledger/files/?q=sub agents")))

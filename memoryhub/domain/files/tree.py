@@ -140,8 +140,8 @@ THERE = prepared(
 
 
 def _missing_sources(space: Space, sources: Iterable[str], prefix: str, listed: set[str]) -> list[FolderEntry]:
-    """Entries for the sources that should be in a folder and are not."""
-    absent = {path for path in sources if paths.parent(path) == prefix and path not in listed}
+    """Entries for the sources that should be in a folder and are not; PROMPT_FILES need not be there."""
+    absent = {path for path in set(sources) - {*PROMPT_FILES.values()} if paths.parent(path) == prefix} - listed
     if absent:
         absent -= set(THERE(space.pk, list(absent)))
     return [FolderEntry(path, path.rpartition("/")[2], False, note="missing") for path in sorted(absent)]
