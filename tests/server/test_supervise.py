@@ -236,12 +236,14 @@ class TestKilled:
         last = Hub(data_dir).wait_ready()
         assert len(last.said) == 1
         assert serves(last)
-        skipped = f"mount /memories/ of main is skipped for now: {place / 'two'} does not exist. Make the folder,"
-        assert skipped in last.stderr()
-        family = whole_family(last)
+        skipped, family = f"“{place / 'two'}” is not there", whole_family(last)
+        deadline = time.monotonic() + 30  # the first look of the background process says so
+        while skipped not in last.stderr() and time.monotonic() < deadline:
+            time.sleep(0.1)
         assert last.stop(signal.SIGHUP) == 0
         assert gone(family)
         assert "Traceback" not in last.stderr()
+        assert last.stderr().count(str(place / "two")) == 1, "once, in one wording"
 
     def kill_the_parent_of_the_workers(self, hub):
         web = hub.web()

@@ -121,10 +121,6 @@ class Command(HubCommand):
                 self.tell(line)
         if hold:
             first_start.hold_changes_on_disk()
-        for mount in health.mounts():
-            if not mount.ok:
-                says = f"The {mount.name} is skipped for now: {mount.says} {mount.mend}"
-                sys.stderr.write(f"{translated(says)}\n")
         made = self.make_demo() if demo else ""
         slug = first_start.SLUG if directory else made or first_start.SLUG
         slug = spaces.get_by_slug(opened).slug if opened else slug
