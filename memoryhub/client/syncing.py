@@ -31,6 +31,7 @@ class Report:
     applied: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)  # changed here, not proposed
     conflicts: list[str] = field(default_factory=list)  # changed here and there
+    only_here: list[str] = field(default_factory=list)  # not proposed without `new`; the first pass says so
     problems: list[str] = field(default_factory=list)
     unchanged: int = 0
 
@@ -41,6 +42,9 @@ class Report:
         lines += [f"saved {path}" for path in self.applied]
         lines += [f"changed here, kept: {path} (add --propose to propose it)" for path in self.kept]
         lines += [f"changed here and in the hub, kept yours: {path}" for path in self.conflicts]
+        if self.only_here:
+            more = f" and {len(self.only_here) - 1} more" if self.only_here[1:] else ""
+            lines.append(f"only here: {self.only_here[0]}{more} (add --new to propose what is new)")
         return lines + self.problems
 
 
@@ -54,6 +58,7 @@ class LocalCopy:
         self.prefix = "/" + prefix.strip("/") + "/" if prefix.strip("/") else "/"
         self.synced: dict[str, str] = {}  # name -> sha256 of the text both sides had
         self.offered: dict[str, str] = {}  # name -> sha256 of the text that was proposed
+        self.passes = 0
 
     def run(self) -> Report:
         """One pass: takes what was published, offers what was edited here."""
@@ -68,11 +73,10 @@ class LocalCopy:
         for name in [name for name in self.synced if name not in published]:
             with problems_noted(report, self.prefix + name):
                 self._settle_removed(report, name)
-        if self.propose and self.new:
-            for name in self._local_names():
-                if name not in published and name not in self.synced:
-                    with problems_noted(report, self.prefix + name):
-                        self._offer(report, name, self._local(name))
+        if self.propose and (self.new or not self.passes):  # to look for new ones may take long: any folder is given here
+            known = {**published, **self.synced}
+            self._settle_new(report, [name for name in self._local_names() if name not in known])
+        self.passes += 1
         self._save()
         return report
 
@@ -120,6 +124,14 @@ class LocalCopy:
             self._place(name).unlink()
         del self.synced[name]
         report.removed.append(self.prefix + name)
+
+    def _settle_new(self, report: Report, names: list[str]) -> None:
+        for name in names:
+            if self.new:
+                with problems_noted(report, self.prefix + name):
+                    self._offer(report, name, self._local(name))
+            else:
+                report.only_here.append(self.prefix + name)
 
     def _offer(self, report: Report, name: str, mine: bytes | None) -> None:
         if mine is None or len(mine) > MAX_FILE or self.offered.get(name) == sha256_of(mine):

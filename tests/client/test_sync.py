@@ -96,6 +96,9 @@ def test_an_edit_here_becomes_one_proposal_and_comes_back_approved(review, copy)
     (local.directory / "new.md").write_text("new\n")
     report = copy(propose=True).run()
     assert [item["path"] for item in report.proposed] == [AGENTS]
+    assert report.only_here == ["/memories/new.md"]
+    assert report.lines()[-1] == "only here: /memories/new.md (add --new to propose what is new)"
+    assert local.run().only_here == [], "it says so once, and walks the folder no more"
     both = copy(propose=True, new=True).run()
     assert [item["path"] for item in both.proposed] == ["/memories/new.md"]
     assert copy(propose=True, new=True).run().proposed == []

@@ -47,7 +47,8 @@ def watch(copy: LocalCopy, options: argparse.Namespace) -> int:
 
 def print_report(report: Report, *, as_json: bool, quiet: bool = False) -> None:
     lines = report.lines()
-    if quiet and not (report.updated or report.removed or report.proposed or report.applied or report.problems):
+    did = (report.updated, report.removed, report.proposed, report.applied, report.only_here, report.problems)
+    if quiet and not any(did):
         return
     if as_json:
         print(json.dumps(asdict(report)), flush=True)
