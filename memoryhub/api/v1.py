@@ -18,6 +18,7 @@ from memoryhub.api.base import ERROR_STATUSES, TokenAuth, install_errors
 
 # In the order of the document. Each module holds `router`.
 NOUNS = ("me", "agents", "prompts", "templates", "files", "revisions", "proposals", "layers", "memory_tool")
+MALFORMED = (400, 431)  # what the server answers before any call sees it
 
 
 class HubAPI(NinjaAPI):
@@ -38,14 +39,15 @@ class HubAPI(NinjaAPI):
 
 
 def add_errors(document: OpenAPISchema) -> None:
-    """Gives each call that names the first of the errors alone (`base.ERRORS`) the others too."""
+    """Gives each call what is answered to a malformed request, and one that names the first of the errors alone
+    (`base.ERRORS`) the others too."""
     first, *others = ERROR_STATUSES
     for calls in document["paths"].values():
         for call in calls.values():
             responses = call["responses"]
-            if first in responses and not any(status in responses for status in others):
-                added = {status: responses[first] | {"description": HTTPStatus(status).phrase} for status in others}
-                call["responses"] = {**responses, **added}
+            added = MALFORMED if any(status in responses for status in others) else (*MALFORMED, *others)
+            for status in added:
+                responses[status] = responses[first] | {"description": HTTPStatus(status).phrase}
 
 
 class Docs(Swagger):

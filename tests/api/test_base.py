@@ -240,6 +240,7 @@ def test_a_call_makes_one_model_of_its_errors_and_its_document_names_all():
     assert [len(set(call["responses"]) & set(ERROR_STATUSES)) for call in calls].count(len(ERROR_STATUSES)) == len(
         calls
     ) - 2
+    assert all({400, 431} <= set(call["responses"]) for call in calls)
     assert document["paths"]["/api/v1/me"]["get"]["responses"][429] == {
         "description": "Too Many Requests",
         "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
