@@ -121,6 +121,14 @@ def test_every_write_honours_if_match(forge, ed):
             assert who(*call, If_Match='"0"').status_code == 412, call
 
 
+def test_if_match_takes_the_forms_in_which_a_tag_comes_back(forge):
+    files.write(spaces.get_by_slug("ledger"), HUB, "/open/a.md", b"0")
+    for number, form in enumerate(("{}", "W/{}", '"0", {}', "*"), 1):
+        tag = form.format(forge("GET", "files/open/a.md").headers["ETag"])
+        assert forge("PUT", "files/open/a.md", {"content": str(number)}, If_Match=tag).status_code == 200, tag
+    assert forge("PUT", "files/open/b.md", {"content": "b"}, If_Match="*").status_code == 412
+
+
 def test_an_edit_makes_no_file_over_1_mib(forge):
     edit = {"path": PATH, "old_string": "one", "new_string": "b" * (1 << 20)}
     assert forge("POST", "edits", edit).status_code == 413

@@ -155,6 +155,10 @@ def test_a_rejection_is_read_by_the_agent(sign_in_as, space, forge, inbox, clien
     expect(page.get_by_text("Rejected by reviewer").first).to_be_visible()
     told = client.get("/api/v1/proposals/1", headers={"Authorization": f"Bearer {secret}"}).json()
     assert (told["state"], told["note"]) == ("rejected", "too vague: name the command")
+    when = page.locator("#talk time").first
+    height = when.bounding_box()["height"]
+    when.evaluate("time => time.textContent = '29 December 2025, 23:59'")
+    assert when.bounding_box()["height"] == height, "a date keeps to one line"
 
 
 def test_undo(sign_in_as, space, forge, inbox):

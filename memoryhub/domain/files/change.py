@@ -186,7 +186,10 @@ def check_program(change: Change, content: bytes, proposal: int | None) -> None:
 
 
 def etag_matches(if_match: str, sha: str | None) -> bool:
-    """Whether an `If-Match` header names the text with this sha; None is no file, which nothing matches."""
+    """Whether an `If-Match` header names the text with this sha; None is no file, which nothing matches.
+
+    A weak tag counts too: proxies that compress make `W/"…"` of ours, and it is the sha256 of the bytes all the same.
+    """
     tags = [tag.strip().removeprefix("W/").strip('"') for tag in if_match.split(",")]
     return sha is not None and ("*" in tags or sha in tags)
 
