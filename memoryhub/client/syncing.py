@@ -73,7 +73,7 @@ class LocalCopy:
         for name in [name for name in self.synced if name not in published]:
             with problems_noted(report, self.prefix + name):
                 self._settle_removed(report, name)
-        if self.propose and (self.new or not self.passes):  # to look for new ones may take long: any folder is given here
+        if self.propose and (self.new or not self.passes):  # looking for new ones may take long
             known = {**published, **self.synced}
             self._settle_new(report, [name for name in self._local_names() if name not in known])
         self.passes += 1
