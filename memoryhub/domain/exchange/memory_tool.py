@@ -47,7 +47,7 @@ def run_memory_tool(
             code="unknown_command",
         )
     for note in (thread_id, tool_call_id):
-        files.text_as_bytes(note)
+        text_as_bytes(note)
     call = Call(space, actor, thread_id, tool_call_id, may_read)
     try:
         return MEMORY_TOOL_COMMANDS[name](call, command)

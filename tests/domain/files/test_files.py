@@ -398,6 +398,19 @@ def test_a_name_is_either_a_file_or_a_folder(space, rk, hub):
         assert files.write(space, rk, path, b"two").number == 1
 
 
+def test_a_folder_may_take_the_place_of_a_deleted_file(space, rk, root):
+    files.write(space, rk, "/memories/notes", b"one")
+    files.delete(space, rk, "/memories/notes")
+    files.write(space, rk, "/memories/notes/a.md", b"one")
+    with pytest.raises(NotFound):
+        files.read(space, "/memories/notes")
+    scan(space, files.mounts_of_space(space)[0])
+    assert not File.objects.exclude(problem="").exists()
+    with pytest.raises(Invalid):
+        files.write(space, rk, "/memories/notes", b"two")
+    assert (root / "notes" / "a.md").read_bytes() == b"one"
+
+
 def test_what_lies_above_and_below_a_name_is_one_look_however_many_files_there_are(space):
     File.objects.bulk_create(File(space=space, path=f"/memories/{n}.md", revision=1) for n in range(2000))
     asked = {

@@ -126,6 +126,9 @@ def read_disk(file: File, place: Place) -> FileContent | None:
     except HubError as error:
         if error.status == 503 and error.code != "disk_error":
             raise
+        if error.code == "is_directory" and file.is_deleted:  # a folder took its place, and no file is there
+            problems.clear_problem(file)
+            return None
         problems.set_problem(file, error.message)
         return None
     problems.clear_problem(file)
