@@ -81,13 +81,15 @@ def test_a_configuration_is_taken_over(space):
 @pytest.mark.parametrize(
     "bad",
     ["{", "[]", "{}", '{"model": "x"}', '{"memory_files": "x"}', '{"memory_files": [1]}', '{"memory_files": ["../x"]}',
-     '{"react_prompt": 1}', '{"memory_files": ["../x"], "react_prompt": "New."}'],
+     '{"react_prompt": 1}', '{"react_prompt": "\\ud800"}', '{"memory_files": ["../x"], "react_prompt": "New."}'],
 )  # fmt: skip
 def test_a_configuration_that_does_not_fit_changes_nothing(space, bad):
     prompts.add_source(space, HUB, "/memories/old.md")
     forge = prompts.create_agent(space, HUB, "forge", system_prompt="Old.")
     with pytest.raises(HubError):
         take_over(space, bad, prompt_of=forge)
+    with pytest.raises(HubError):
+        prompts.read_configuration(bad)  # which is all that --dry-run does
     forge.refresh_from_db()
     assert (listed(space), forge.system_prompt) == (["/memories/old.md"], "Old.")
 
@@ -108,7 +110,7 @@ def test_commands(space, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["policy"] == "trusted"
     call_command("source", "add", "/project/AGENTS.md", "--space", "ledger", "--agent", "forge")
     assert "missing" in capsys.readouterr().out
-    (tmp_path / "c.json").write_text('{"memory_files": ["/project/AGENTS.md"]}')
+    (tmp_path / "c.json").write_text("\ufeff" + '{"memory_files": ["/project/AGENTS.md"]}')  # as Windows begins files
     call_command("import", str(tmp_path / "c.json"), "--space", "ledger")
     assert "/project/AGENTS.md" in capsys.readouterr().out
 

@@ -6,6 +6,7 @@ import pytest
 from django.utils import timezone
 
 from memoryhub.domain import accounts, files, prompts, spaces
+from memoryhub.errors import Invalid
 from memoryhub.models import HUB, ActivityLine, Agent, AgentChange, Delivery, PromptText, Token
 from memoryhub.templatetags.hub import agent_badge
 from tests.one_line import one_line
@@ -229,6 +230,12 @@ def test_names_in_any_script_get_an_address(as_role, house, client, names, slugs
         assert client.get("/api/v1/me", headers={"Authorization": f"Bearer {secret}"}).status_code == 200
         assert owner.get(f"/s/books/agents/{slug}/").status_code == 200
         assert prompts.agent_by_name(house.space, name).slug == slug
+
+
+def test_a_name_is_short_text(house):
+    for name in ("x" * 101, "a\x00b", "\ud800", " "):
+        with pytest.raises(Invalid):
+            prompts.create_agent(house.space, HUB, name)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from memoryhub.domain import accounts, activity, retrieval, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.errors import Conflict, Invalid, NotFound
 from memoryhub.models import HUB, Actor, Agent, AgentChange, Space, TemplateChoice, Token
+from memoryhub.text.input_checks import check_text
 
 # The fields of an agent that its prompt shows or depends on, with the words for a change of each. Changes are stored, so that
 # prompts of past moments are exact.
@@ -37,21 +38,19 @@ MAX_LENGTHS = {"name": 100, "description": 500, "system_prompt": 200_000, "perso
 def create_agent(space: Space, actor: Actor, name: str, *, slug: str = "", **values: Any) -> Agent:
     """Makes an agent. Its slug comes from its name; from a name in another script than Latin it is numbered."""
     require(actor, "manage")
-    if not name.strip():
-        raise Invalid("An agent needs a name.", field="name")
-    slug = slug[:64].strip("-") or slug_for(space, name.strip())
-    agent = Agent(space=space, slug=slug, name=name.strip())
-    assign_values(agent, values)
+    agent = Agent(space=space)
+    assign_values(agent, {"name": name, **values})
+    agent.slug = slug[:64].strip("-") or slug_for(space, agent.name)
     try:
         with transaction.atomic():
             agent.save()
     except IntegrityError:
         raise Conflict(
-            f"There is an agent {slug!r} in this space already; its page makes more tokens.", field="name"
+            f"There is an agent {agent.slug!r} in this space already; its page makes more tokens.", field="name"
         ) from None
     record_change(agent, actor)
     spaces.mark_setup(space)
-    activity.record(space, actor, "agents.create", "created the agent", agent.name, url=f"agents/{slug}/")
+    activity.record(space, actor, "agents.create", "created the agent", agent.name, url=f"agents/{agent.slug}/")
     return agent
 
 
@@ -118,13 +117,7 @@ def assign_values(agent: Agent, values: dict[str, Any]) -> None:
             value = retrieval.check_limits(value)
         if isinstance(value, str):
             value = value if key in TEXTS_IN_PROMPT else value.strip()
-            if "\x00" in value:
-                raise Invalid("Text cannot hold a NUL character.", field=key)
-            if len(value) > MAX_LENGTHS.get(key, 64):
-                raise Invalid(
-                    f"{key.replace('_', ' ').capitalize()} is too long ({MAX_LENGTHS.get(key, 64):,} at most).",
-                    field=key,
-                )
+            check_text(value, key, MAX_LENGTHS.get(key, 64))
         setattr(agent, key, value)
     if not agent.name:
         raise Invalid("An agent needs a name.", field="name")

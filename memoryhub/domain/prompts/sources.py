@@ -17,6 +17,7 @@ from memoryhub.domain.prompts import agents
 from memoryhub.errors import HubError, Invalid, NotFound
 from memoryhub.models import Actor, Agent, Mount, Source, SourceChange, Space, move_row
 from memoryhub.stores import paths
+from memoryhub.text.input_checks import check_text
 
 MAX_SOURCES = 200
 
@@ -184,8 +185,10 @@ def read_configuration(text: str) -> Configuration:
     listed, base = document.pop("memory_files", None), document.pop("react_prompt", None)
     if listed is not None and not (isinstance(listed, list) and all(isinstance(one, str) and one for one in listed)):
         raise Invalid('memory_files is a list of paths such as "/memories/AGENTS.md".', code="invalid_config")
-    if base is not None and not isinstance(base, str):
-        raise Invalid("react_prompt is text.", code="invalid_config")
+    if base is not None:
+        check_text(base, "react_prompt")
+    for path in listed or ():
+        checked_path(path)
     if len(listed or ()) > MAX_SOURCES:
         raise Invalid(f"A list of sources has {MAX_SOURCES} paths at most.", code="too_many_sources")
     return Configuration(listed, base, tuple(document))

@@ -65,7 +65,7 @@ class Command(HubCommand):
 
 def text_of(path: str) -> str:
     try:
-        return Path(path).read_text()
+        return Path(path).read_text("utf-8-sig")
     except OSError as error:
         raise Invalid(f"{path} cannot be read: {error.strerror or error}.", code="no_config") from None
     except UnicodeDecodeError:
