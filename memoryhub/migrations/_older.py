@@ -1,5 +1,5 @@
 """Databases that took one by one the steps that are one migration now: the 21 before `0001_initial`, which makes the tables of the
-first release at once, and those after `0003_recall`, which `0003_second_release` takes together.
+first release at once; those after `0003_recall`, which `0003_second_release` takes together; and one after `0008_postings_in_order`.
 
 Django takes a migration as applied where all that it replaces are recorded, without running anything. Where a database stopped
 between, the missing steps are taken here first, as plain SQL: `_older.sql` has a section for each, and each is one transaction
@@ -19,6 +19,7 @@ from django.db.migrations.recorder import MigrationRecorder
 APP = "memoryhub"
 SCHEMAS, TABLES, RECALL = "0001_schemas", "0002_nouns", "0003_recall"
 AFTER_RECALL = ("0004_language", "0005_fought_files", "0006_nodes", "0007_put_back_elsewhere", "0009_checked_digest")
+BEGAN = dict.fromkeys(AFTER_RECALL, RECALL) | {"0010_fewer_indexes": "0008_postings_in_order"}
 BATCH = 2000
 CHUNKS = "SELECT id, space_id, agent_id, text FROM memoryhub_chunk WHERE id > %s ORDER BY id LIMIT %s"
 COPY = "COPY memoryhub_telltale (space_id, chunk_id, agent_id, code, size, mask) FROM STDIN"
@@ -31,8 +32,7 @@ def finish() -> None:
     if SCHEMAS in applied and TABLES not in applied:  # interrupted before it had a table: as good as new
         recorder.record_unapplied(APP, SCHEMAS)
     for name, script in steps().items():
-        began = RECALL if name in AFTER_RECALL else TABLES
-        if began in applied and name not in applied:
+        if BEGAN.get(name, TABLES) in applied and name not in applied:
             _take(name, script, recorder)
 
 

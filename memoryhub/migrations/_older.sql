@@ -237,3 +237,8 @@ ALTER TABLE memoryhub_mount ADD COLUMN put_back_elsewhere boolean NOT NULL DEFAU
 
 -- 0009_checked_digest
 ALTER TABLE memoryhub_proposal ADD COLUMN checked_digest varchar(64) NOT NULL DEFAULT '';
+
+-- 0010_fewer_indexes
+CREATE INDEX record_findings ON quarantine.record USING gin (codes) WHERE codes <> '{}';
+DROP INDEX IF EXISTS quarantine.record_codes;
+DROP INDEX IF EXISTS activity.activity_path;

@@ -34,7 +34,6 @@ class ActivityLine(ByActor):
         indexes = [
             models.Index(fields=["space_id", "-id"], name="activity_space"),
             models.Index(fields=["space_id", "actor_kind", "-id"], name="activity_kind"),
-            models.Index(fields=["space_id", "path", "-id"], name="activity_path"),
             models.Index(fields=["space_id", "at"], name="activity_at"),
         ]
 

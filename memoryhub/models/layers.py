@@ -61,7 +61,7 @@ class Record(models.Model):
             models.Index(fields=["space_id", "-id"], name="record_space"),
             models.Index(fields=["space_id", "session_id", "id"], name="record_session"),
             models.Index(fields=["space_id", "created_at"], name="record_created"),
-            GinIndex(fields=["codes"], name="record_codes"),
+            GinIndex(fields=["codes"], condition=~models.Q(codes=[]), name="record_findings"),
             GinIndex(fields=["words"], name="record_words"),
         ]
 

@@ -47,7 +47,7 @@ def find(
     exact = {"agent_name": agent, "session_id": session, "node_kind": node_kind}
     found = found.filter(**{name: value for name, value in exact.items() if value})
     if finding:
-        found = found.filter(codes__contains=[finding])
+        found = found.filter(codes__contains=[finding]).exclude(codes=[])  # which the index leaves out
     if words.strip():
         found = found.filter(retrieval.records_with(words))
     if state == UNSEEN:
