@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from .. import chinese
 from ..cjk import CJK
@@ -118,6 +119,7 @@ def _is_typed_blindly(sample: str) -> bool:
     return odd > sum(map(len, found)) * (0.5 if len(set(found)) > 4 else 0.6)
 
 
+@lru_cache(maxsize=4096)
 def _is_unspeakable(word: str) -> bool:
     if _NEIGHBOURING_KEYS.search(word) or any(word[at : at + 5] in _KEY_RUNS for at in range(len(word) - 4)):
         return True

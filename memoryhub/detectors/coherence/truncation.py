@@ -146,6 +146,8 @@ def _dangles(body: str) -> bool:
     end = body[-40:]
     if _OPEN.search(end) or (is_dense and _JOINS.search(end)):
         return True
+    if end[-1].isascii() and not end[-1].isalpha():  # a full stop: no word is the last
+        return False
     before = body[-400:]
     return any(
         last.search(end) and (tells is None or len(tells.findall(before)) >= _MIN_LANGUAGE_WORDS)
