@@ -123,7 +123,7 @@ def test_a_log(agent):
     }
     agent("POST", "quarantine", told | {"content": "Another one, so that what is made once is made."})
     walked = modules_run(lambda: agent("POST", "quarantine", told), without=DETECTORS)
-    assert len(walked) <= 18, sorted(walked)
+    assert len(walked) <= 17, sorted(walked)
 
 
 def test_a_prompt_that_did_not_change(secret):
