@@ -1,12 +1,15 @@
-"""Tags of the review page: changed words, findings below their line, hunks to tick, the cache break, when it expires.
+"""Tags of the review page and of the summary of several proposals: changed words, findings below their line, hunks to tick, the
+cache break, when it expires.
 
 Lines are built in Python, since a diff has thousands of them; the rows between them are templates.
 """
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -18,9 +21,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
+from memoryhub.detectors import Finding
 from memoryhub.dialects import Part
 from memoryhub.domain.prompts import PromptChange
-from memoryhub.domain.proposals import Review
+from memoryhub.domain.proposals import Result, Review
 from memoryhub.templatetags.builtin import g
 from memoryhub.templatetags.findings import FindingsByLine, finding_rows, line_with_marks
 from memoryhub.templatetags.hidden_characters import (
@@ -36,6 +40,7 @@ from memoryhub.templatetags.hidden_characters import (
 )
 from memoryhub.templatetags.hub import time_element, until
 from memoryhub.text import markdown
+from memoryhub.text.diff import Diff, compare
 from memoryhub.text.diff_rows import Fold, Row
 
 register = template.Library()
@@ -257,3 +262,57 @@ def expires_words(moment: datetime) -> SafeString:
         return format_html(gettext("Expires {when} if nobody decides"), when=until(moment))
     words = ngettext("Expires in %(n)s day if nobody decides", "Expires in %(n)s days if nobody decides", days)
     return time_element(moment, words % {"n": days})
+
+
+# ---- several at once: what each would do to its text
+
+BULK_SECONDS = 3.0  # of a processor, for all texts of a page
+MAX_BULK_ROWS = 300  # of one text
+OPEN_BELOW = 40  # changed lines: a longer change is folded, a deletion never
+
+
+@dataclass(frozen=True)
+class BulkText:
+    """What one of several proposals would do to its text, as the summary shows it."""
+
+    diff: Diff | None
+    is_deletion: bool
+    is_new: bool
+    bytes: int
+    findings: Sequence[Finding] = ()
+
+    @property
+    def is_open(self) -> bool:
+        return self.is_deletion or (self.diff is not None and self.diff.added + self.diff.removed <= OPEN_BELOW)
+
+    @property
+    def more(self) -> int:
+        """How many changed lines are not drawn, at least."""
+        return max(0, self.diff.added + self.diff.removed - MAX_BULK_ROWS) if self.diff else 0
+
+    @property
+    def table(self) -> SafeString:
+        assert self.diff is not None
+        found = FindingsByLine(self.diff.new_lines, self.findings)
+        rows = [row_html(row, found, "") for row in self.diff.first_rows(MAX_BULK_ROWS)]
+        return diff_table([coarse_row(self.diff), *rows], gettext("Change"), UNIFIED)
+
+
+@register.simple_tag
+def bulk_texts(plan: Any) -> dict[int, BulkText]:
+    """What each proposal does to its text, on top of those before it, by number. Nothing for what does not apply, and none any
+    more once comparing took too long."""
+    end, made = time.thread_time() + BULK_SECONDS, {}
+    for one in plan.results:
+        if time.thread_time() > end:
+            break
+        made[one.proposal.number] = _bulk_text(one)
+    return made
+
+
+def _bulk_text(result: Result) -> BulkText:
+    is_deletion = result.kind.removes_file
+    shows = (result.applies and result.kind.has_text) or (is_deletion and result.before is not None)
+    change = compare(result.before_text, "" if is_deletion else result.after_text) if shows else None
+    found = result.findings if change else ()
+    return BulkText(change, is_deletion, not result.before, len(result.before or b""), found)

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from memoryhub.domain import files, prompts, proposals, spaces
 from memoryhub.models import HUB, Proposal
+from memoryhub.templatetags import reviewing
 from tests.one_line import one_line
 
 PATH = "/memories/AGENTS.md"
@@ -598,9 +599,7 @@ def test_many_at_once_show_each_text_and_deletions_loudly(house, forge, as_role)
 
 
 def test_many_texts_that_take_long_to_compare_do_not_keep_anybody(house, forge, as_role, monkeypatch):
-    from memoryhub.templatetags import bulk
-
-    monkeypatch.setattr(bulk, "SECONDS", -1.0)
+    monkeypatch.setattr(reviewing, "BULK_SECONDS", -1.0)
     edit_of(house, forge, "pytest -q", "make all")
     page = one_line(as_role("reviewer").get(f"/s/{house.space.slug}/proposals/several/", {"n": "1", "do": "approve"}))
     assert "comparing all of them takes too long" in page and "Approve this one" in page
