@@ -129,8 +129,10 @@ def _take_out_secrets(record: Record) -> list[dict[str, Any]]:
     changed = {field: clean for field, clean in cleaned.items() if clean != getattr(record, field)}
     for field, clean in changed.items():
         setattr(record, field, clean)
-    says = "A secret in {}. It was removed before anything was stored."
-    return [_beside("secrets", "high", says.format(field)) for field in changed]
+    return [
+        _beside("secrets", "high", f"A secret in {field}. It was removed before anything was stored.")
+        for field in changed
+    ]
 
 
 def _beside(code: str, severity: str, message: str) -> dict[str, Any]:
