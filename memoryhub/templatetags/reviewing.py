@@ -6,9 +6,10 @@ Lines are built in Python, since a diff has thousands of them; the rows between 
 
 from __future__ import annotations
 
+import re
 import time
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -87,24 +88,15 @@ def review_diff(review: Review, more_url: str = "") -> SafeString:
     """The unified diff of a proposal by hunks, with findings below their lines."""
     findings_by_line = FindingsByLine(review.diff.new_lines, review.findings, whole=review.context is None)
     body = [coarse_row(review.diff)]
-    open_hunk = 0
-    pending: list[Row | Fold] = []
+    open_hunk = lead = 0  # unchanged lines above, at most three, that belong to the change below them
     rows = review.diff.first_rows(MAX_ROWS)
     for row in rows:
         number = row.hunk if isinstance(row, Row) else None
         if number and number != open_hunk:
-            lead = _lines_above_hunk(pending)
-            body += [row_html(one, findings_by_line, more_url) for one in pending[: len(pending) - lead]]
-            body.append(hunk_row(review, number))
-            body += [row_html(one, findings_by_line, more_url) for one in pending[len(pending) - lead :]]
-            pending, open_hunk = [], number
-        if number:
-            body += [row_html(one, findings_by_line, more_url) for one in pending]
-            pending = []
-            body.append(row_html(row, findings_by_line, more_url))
-        else:
-            pending.append(row)
-    body += [row_html(one, findings_by_line, more_url) for one in pending]
+            body.insert(len(body) - lead, hunk_row(review, number))
+            open_hunk = number
+        lead = 0 if number or isinstance(row, Fold) else min(lead + 1, 3)
+        body.append(row_html(row, findings_by_line, more_url))
     if len(rows) == MAX_ROWS:
         words = gettext(
             "Only the first %(most)s lines of this change are shown; it adds %(added)s lines and removes %(removed)s."
@@ -113,16 +105,6 @@ def review_diff(review: Review, more_url: str = "") -> SafeString:
         body.append(fold_row(words % {"most": f"{MAX_ROWS:,}", **sizes}))
     caption = gettext("Change of %(what)s") % {"what": review.proposal.thing}
     return diff_table(body, caption, UNIFIED)
-
-
-def _lines_above_hunk(rows: Sequence[Row | Fold]) -> int:
-    """How many unchanged lines above a hunk belong to it: at most three."""
-    count = 0
-    for row in reversed(rows):
-        if isinstance(row, Fold) or count >= 3:
-            break
-        count += 1
-    return count
 
 
 def row_html(row: Row | Fold, findings_by_line: FindingsByLine, more_url: str) -> str:
@@ -227,7 +209,7 @@ class PromptLayers:
     def __init__(self, prompt: Any) -> None:
         self.parts = [part for part in prompt.parts if part.end > part.start]
         self.ends = [part.start for part in self.parts]
-        self.lines = list(_line_starts(prompt.data))
+        self.lines = [0, *(newline.end() for newline in re.finditer(b"\n", prompt.data))]
 
     def part(self, number: int) -> Part | None:
         if not self.parts or number > len(self.lines):
@@ -237,14 +219,6 @@ class PromptLayers:
     def label_of(self, number: int) -> tuple[str, str, str]:
         part = self.part(number)
         return LAYER_LABELS.get(part.kind, PLAIN_LABEL) if part else PLAIN_LABEL
-
-
-def _line_starts(data: bytes) -> Iterator[int]:
-    yield 0
-    at = data.find(b"\n")
-    while at >= 0:
-        yield at + 1
-        at = data.find(b"\n", at + 1)
 
 
 @register.simple_tag

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -253,9 +253,7 @@ def show_refusal(request: HttpRequest, number: int, error: HubError, typed: dict
 
 
 def redirect_to_detail(request: HttpRequest, number: int) -> HttpResponse:
-    response = redirect("proposals.detail", request.space.slug, number)
-    response.status_code = 303
-    return response
+    return HttpResponseRedirect(proposal_url(request, "proposals.detail", number), status=303)
 
 
 def proposal_url(request: HttpRequest, name: str, number: int) -> str:
@@ -330,6 +328,4 @@ def undo_many_url(request: HttpRequest, numbers: list[int]) -> str:
 def redirect_to_inbox(request: HttpRequest, left: dict[int, str]) -> HttpResponse:
     for number, why_not in left.items():
         refused(request, _("Proposal %(number)s: %(reason)s") % {"number": number, "reason": why_not})
-    response = redirect(inbox_url(request, request.POST if "next" in request.POST else request.GET))
-    response.status_code = 303
-    return response
+    return HttpResponseRedirect(inbox_url(request, request.POST if "next" in request.POST else request.GET), status=303)

@@ -82,7 +82,8 @@ def findings_of(space: Space, path: str, before: bytes | None, after: bytes | No
     """Findings in what a change of a file makes of it, compared with what memory says already; `path` is empty for a text that
     is no file's."""
     known = known_texts(space, path, before)
-    key = space.pk, _digest(path.encode(), before, after, *(part for one in known for part in _as_bytes(one)))
+    parts = (part for one in known for part in (one.label.encode(), bytes_of(one.text)))
+    key = space.pk, _digest(path.encode(), before, after, *parts)
     if (found := _found.get(key)) is None:
         found = findings_in(detectable(before), detectable(after), _unchanged_only(known, before, after))
         if after and cannot_be_read(after):
@@ -98,10 +99,6 @@ def _digest(*parts: bytes | None) -> bytes:
         made.update(b"none " if part is None else b"%d " % len(part))
         made.update(part or b"")
     return made.digest()
-
-
-def _as_bytes(known: KnownText) -> tuple[bytes, bytes]:
-    return known.label.encode(), bytes_of(known.text)
 
 
 def _unchanged_only(known: Sequence[KnownText], before: bytes | None, after: bytes | None) -> list[KnownText]:

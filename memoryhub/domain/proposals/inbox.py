@@ -51,10 +51,6 @@ class Row:
     expires_soon: bool = False
 
     @property
-    def title(self) -> str:
-        return self.proposal.title
-
-    @property
     def tags(self) -> list[dict[str, Any]]:
         """One tag per kind of finding, with how many."""
         counts: dict[str, list[str]] = {}
@@ -203,14 +199,11 @@ def _pieces_of(text: str) -> Counter[str]:
 
 def _grouped(rows: list[Row], view: str, order: str) -> list[Group]:
     rows = _chains_together(rows)
-    if view == "decided":
-        return [Group(_("Decided"), rows)] if rows else []
-    if view == "changes":
-        return [Group(_("Changes requested"), rows)] if rows else []
-    if view == "outdated":
-        return [Group(_("Outdated: the file changed since"), rows)] if rows else []
-    if order != "risk":
-        return [Group(_("Waiting"), rows)] if rows else []
+    names = {
+        "decided": _("Decided"), "changes": _("Changes requested"), "outdated": _("Outdated: the file changed since"),
+    }  # fmt: skip
+    if view in names or order != "risk":
+        return [Group(names.get(view, _("Waiting")), rows)] if rows else []
     by_number = {row.proposal.number: row for row in rows}
     risks: dict[int, int] = {}
     for row in rows:
