@@ -11,10 +11,11 @@ import time
 
 import pytest
 
+from memoryhub.client import AsyncMemoryHub
 from tests.api.test_no_secret_is_kept import fresh, holding
 from tests.later import Later
 
-mcp = Later("mcp")
+mcp, server = Later("mcp"), Later("memoryhub.client.mcp")
 AGENTS = "/memories/AGENTS.md"
 PROGRAM = [sys.executable, "-m", "memoryhub", "mcp"]
 
@@ -26,6 +27,14 @@ def settings(real):
 
 def over_stdio(real):
     return mcp.Client(mcp.StdioServerParameters(command=PROGRAM[0], args=PROGRAM[1:], env=settings(real)))
+
+
+@contextlib.asynccontextmanager
+async def in_process(real, url=""):
+    """What a process over stdio answers, without its start: half a second."""
+    hub = AsyncMemoryHub(url or real.url, real.token, cache_dir=real.cache_dir / "mcp")
+    async with hub, mcp.Client(server.HubServer(hub)) as client:
+        yield client
 
 
 def run(story):
@@ -120,7 +129,7 @@ def test_delete_move_and_promotion_ask_where_a_person_decides(review):
     review.put(AGENTS, "Be brief.\n")
 
     async def story():
-        async with over_stdio(review) as client:
+        async with in_process(review) as client:
             asked = [
                 ("memory_delete", {"path": AGENTS, "reason": "old"}),
                 ("memory_move", {"from": AGENTS, "to": "/memories/b.md", "reason": "better name"}),
@@ -146,7 +155,7 @@ def test_delete_and_move_where_the_agent_is_trusted(trusted):
     trusted.put(AGENTS, "Be brief.\n")
 
     async def story():
-        async with over_stdio(trusted) as client:
+        async with in_process(trusted) as client:
             moved = text(await client.call_tool("memory_move", {"from": AGENTS, "to": "/memories/b.md"}))
             for folder in ("/", "/memories/", ""):
                 refused = await client.call_tool("memory_delete", {"path": folder})
@@ -181,13 +190,21 @@ def test_over_streamable_http(review):
         async with mcp.Client(url) as client:
             return await whole_story(client, review)
 
+    async def one(url):
+        async with mcp.Client(url) as client:
+            return text(await client.call_tool("memory_read", {"path": AGENTS}))
+
+    async def two_at_once(url):
+        return await asyncio.gather(one(url), one(url))
+
     with over_http(review) as url:
         check(run(story(url)), review)
+        assert run(two_at_once(url)) == ["Be brief.\n"] * 2
 
 
 def test_the_models_own_id_of_a_call_goes_along(review):
     async def story():
-        async with over_stdio(review) as client:
+        async with in_process(review) as client:
             told = {"claudecode/toolUseId": "toolu_01"}
             await client.call_tool("memory_write", {"path": AGENTS, "content": "Be kind."}, meta=told)
 
@@ -221,7 +238,7 @@ def test_a_key_through_any_door_is_kept_nowhere(review):
     keys = {door: fresh(f"{door} over MCP") for door in [*SECRET_DOORS, "call", "resource", "query", "task"]}
 
     async def story():
-        async with over_stdio(review) as client:
+        async with in_process(review) as client:
             for door, call in SECRET_DOORS.items():
                 await client.call_tool(*call(keys[door]))
             told = {"claudecode/toolUseId": keys["call"]}
@@ -235,25 +252,9 @@ def test_a_key_through_any_door_is_kept_nowhere(review):
     assert {door: found for door, key in keys.items() if (found := holding(key))} == {}
 
 
-def test_two_clients_at_once(review):
-    review.put(AGENTS, "Be brief.\n")
-
-    async def one(url):
-        async with mcp.Client(url) as client:
-            return text(await client.call_tool("memory_read", {"path": AGENTS}))
-
-    async def both(url):
-        return await asyncio.gather(one(url), one(url))
-
-    with over_http(review) as url:
-        assert run(both(url)) == ["Be brief.\n"] * 2
-
-
 def test_a_hub_that_is_away_is_said_to_the_model(review):
     async def story():
-        environment = {**settings(review), "MEMORYHUB_URL": "http://127.0.0.1:9"}
-        server = mcp.StdioServerParameters(command=PROGRAM[0], args=PROGRAM[1:], env=environment)
-        async with mcp.Client(server) as client:
+        async with in_process(review, "http://127.0.0.1:9") as client:
             return await client.call_tool("memory_list", {})
 
     result = run(story())
@@ -293,7 +294,7 @@ def test_a_port_that_is_taken(review):
 
 def test_arguments_by_their_other_name_and_unknown_ones(review):
     async def story():
-        async with over_stdio(review) as client:
+        async with in_process(review) as client:
             listed = await client.call_tool("memory_list", {"path": "/memories/"})
             found = await client.call_tool("memory_search", {"query": "brief"})
             unknown = await client.call_tool("memory_list", {"folder": "/memories/"})
@@ -312,7 +313,7 @@ def test_arguments_by_their_other_name_and_unknown_ones(review):
 
 def test_a_binary_file_is_named_as_such(trusted):
     async def story():
-        async with over_stdio(trusted) as client:
+        async with in_process(trusted) as client:
             return text(await client.call_tool("memory_read", {"path": "/memories/a.bin"}))
 
     trusted.hub.write("/memories/a.bin", b"\xff\x00\x01")

@@ -54,6 +54,13 @@ PROGRAMS = {  # the suite writes scripts, or hidden files, which agents do not
 }
 
 
+TEN_MEGABYTES = {  # of what fails; `test_adownload_large_text_payload_roundtrip` does not
+    "test_awrite_aread_large_text_payload",
+    "test_aupload_adownload_large_file_roundtrip",
+    "test_upload_large_file_reports_expected_size",
+}
+
+
 class Shim:
     """`mkdir` does nothing, `cat` prints a file; every other command is unknown."""
 
@@ -86,9 +93,8 @@ def expect_failures(names):
         for name in sorted(names):  # all workers must collect the same order
             method = getattr(SandboxIntegrationTests, name)
             own = types.FunctionType(method.__code__, method.__globals__, name, method.__defaults__, method.__closure__)
-            setattr(
-                cls, name, pytest.mark.xfail(strict=True, reason="fails with the stock backend too, or by design")(own)
-            )
+            own = pytest.mark.xfail(strict=True, reason="fails with the stock backend too, or by design")(own)
+            setattr(cls, name, pytest.mark.attack(own) if name in TEN_MEGABYTES else own)
         return cls
 
     return decorate
