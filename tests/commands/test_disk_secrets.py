@@ -79,11 +79,12 @@ def test_no_answer_no_page_and_no_table_has_a_secret_of_the_folder(place, data_d
             assert_clean(answer.text, page)
         assert_clean(hub.stderr() + "".join(hub.said), "the log")
     assert (folder / "AGENTS.md").read_text() == TEXT
-    do(data, "export", str(place / "out"))
+    with postgres.ensure_running(data, {"fsync": "off"}):
+        do(data, "export", str(place / "out"))
+        assert_clean(dumped(data), "the database")
     for file in (place / "out").rglob("*"):
         if file.is_file():
             assert_clean(file.read_bytes().decode("latin-1"), file.name)
-    assert_clean(dumped(data), "the database")
     assert (folder / "AGENTS.md").read_text() == TEXT
 
 
@@ -102,14 +103,17 @@ from hashlib import sha256
 from pathlib import Path
 from memoryhub.domain import files
 from memoryhub.management.base import database
-from memoryhub.models import File, Revision, Space
+from memoryhub.models import File, Revision
+from memoryhub.__main__ import run
 
+assert run(["mount", "add", "/notes/", "--dir", {folder!r}]) == 0
 with database():
-    raw = Path({file!r}).read_bytes()
+    raw = (Path({folder!r}) / "AGENTS.md").read_bytes()
     files.scan_all()
     digest = sha256(raw).hexdigest()
     Revision.objects.update(content=raw, sha256=digest, size=len(raw))
     File.objects.update(sha256=digest, size=len(raw), written_sha256=digest, disk_secrets=[])
+assert run(["backup", {backup!r}]) == 0
 """
 
 
@@ -117,14 +121,15 @@ def test_a_backup_of_an_older_hub_is_restored_without_its_secrets(place, data_di
     folder, data, new = place / "memory", data_dir, copy(started_once, place / "new")
     folder.mkdir()
     (folder / "AGENTS.md").write_text(TEXT)
-    do(data, "mount", "add", "/notes/", "--dir", str(folder))
-    script = OLD.format(file=str(folder / "AGENTS.md"))
+    script = OLD.format(folder=str(folder), backup=str(place / "hub.tar"))
     environment = clean(DJANGO_SETTINGS_MODULE="memoryhub.settings", MEMORYHUB_DATA_DIR=str(data))
-    done = subprocess.run([sys.executable, "-c", script], cwd=TREE, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    do(data, "backup", str(place / "hub.tar"))
-    assert KEY.encode().hex() in dumped(data), "the older hub has it"
-    do(new, "restore", str(place / "hub.tar"))
-    assert_clean(dumped(new), "the restored database")
-    assert MARK.encode().hex() in dumped(new)
+    with postgres.ensure_running(data, {"fsync": "off"}):
+        done = subprocess.run([sys.executable, "-c", script], cwd=TREE, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert KEY.encode().hex() in dumped(data), "the older hub has it"
+    with postgres.ensure_running(new, {"fsync": "off"}):
+        do(new, "restore", str(place / "hub.tar"))
+        restored = dumped(new)
+    assert_clean(restored, "the restored database")
+    assert MARK.encode().hex() in restored
     assert (folder / "AGENTS.md").read_text() == TEXT, "the disk has what it had"

@@ -25,7 +25,7 @@ from tests.running import TREE, Hub, clean, copied, copy, running_in, several
 CANARY = "kanarienvogel-7f3a9"
 LINE = f"The {CANARY} of Mrs Marlowe sings at noon."
 JSON = {"Content-Type": "application/json"}
-ASKED_OF_EACH = 12  # requests on connections of their own, so that both workers answer some
+ASKED_OF_EACH = 8  # requests on connections of their own, so that both workers answer some
 
 
 @pytest.fixture(scope="module")
@@ -171,8 +171,9 @@ def test_a_canary_at_every_door_is_nowhere_after_it_was_erased(hub, doors, folde
     assert CANARY not in hub.stderr()
 
 
+RECORDS = 2_000
 FILL = """
-import sys
+import time
 import django
 django.setup()
 from memoryhub.domain import erasure, spaces
@@ -182,12 +183,13 @@ from memoryhub.models import HUB, Erasure, Record, RecordState
 with database():
     space = spaces.get_by_slug("main")
     rows = [Record(space_id=space.pk, agent_name="forge", session_id="big", node_id="n", node_kind="agent", sha256="",
-                   content=f"Fact {n} of shelf {n * 7} of the store.") for n in range(4000)]
+                   content=f"Fact {n} of shelf {n * 7} of the store.") for n in range(RECORDS)]
     Record.objects.bulk_create(rows, batch_size=1000)
     states = [RecordState(space_id=space.pk, record_id=one.pk, state="held", actor_kind="hub", actor_name="hub") for one in rows]
     RecordState.objects.bulk_create(states, batch_size=1000)
     asked = erasure.plan(space, HUB, erasure.Target("session", "big"))
     while asked.state != Erasure.COUNTED:
+        time.sleep(0.05)
         asked.refresh_from_db()
     erasure.erase(space, HUB, asked.pk, confirm="main")
 """
@@ -210,7 +212,9 @@ def test_a_hub_that_is_killed_goes_on_erasing(place, started_once):
     data_dir = copy(started_once, place / "data")
     with running_in(data_dir) as hub:
         environment = clean(MEMORYHUB_DATA_DIR=str(data_dir), DJANGO_SETTINGS_MODULE="memoryhub.settings")
-        subprocess.run([sys.executable, "-c", FILL], cwd=TREE, env=environment, check=True, timeout=120)
+        subprocess.run(
+            [sys.executable, "-c", f"RECORDS = {RECORDS}\n{FILL}"], cwd=TREE, env=environment, check=True, timeout=120
+        )
         asked_until(data_dir, MARKED, lambda row: row[0] > 0)
         for process in hub.family():
             process.kill()
@@ -218,8 +222,8 @@ def test_a_hub_that_is_killed_goes_on_erasing(place, started_once):
     with running_in(data_dir):
         _, rows, found, wiped = asked_until(data_dir, STATE, lambda row: row[0] == "done")
         assert (found, wiped) == ({}, True)
-        assert rows["quarantine.record"] == 4000
-        assert asked_until(data_dir, MARKED, lambda row: True) == (4000,)
+        assert rows["quarantine.record"] == RECORDS
+        assert asked_until(data_dir, MARKED, lambda row: True) == (RECORDS,)
 
 
 def test_wrong_arguments_and_nothing_found_are_said(hub):

@@ -7,8 +7,9 @@ import time
 
 import httpx
 
+from memoryhub.server import postgres
 from tests.commands.test_disk_secrets import do, sign_in
-from tests.running import CSRF_FIELD, refused, running_in
+from tests.running import CSRF_FIELD, running_in, several
 from tests.stores.test_folder_locks import Other
 
 LEFT = "Another hub on this machine"
@@ -70,9 +71,12 @@ def test_mount_add_on_disk(place, data_dir):
     folder = place / "memory"
     folder.mkdir()
     (folder / "a.md").write_text(ONE)
-    answer = json.loads(do(data_dir, "mount", "add", "/notes/", "--dir", str(folder), "--on-disk", "hold", "--json"))
-    assert answer["on_disk"] == "hold"
-    answer = json.loads(do(data_dir, "mount", "add", "/n/", "--dir", str(folder), "--hold", "--put-back", "--json"))
-    assert answer["on_disk"] == "hold"
-    said = refused("mount", "add", "/b/", "--database", "--on-disk", "hold", "--data-dir", str(data_dir))
-    assert "directory" in said
+    add, to = ["mount", "add"], ["--data-dir", str(data_dir)]
+    with postgres.ensure_running(data_dir, {"fsync": "off"}):
+        *made, (status, said, why) = several(
+            [*add, "/notes/", "--dir", str(folder), "--on-disk", "hold", "--json", *to],
+            [*add, "/n/", "--dir", str(folder), "--hold", "--put-back", "--json", *to],
+            [*add, "/b/", "--database", "--on-disk", "hold", *to],
+        )
+    assert [json.loads(told)["on_disk"] for _, told, _ in made] == ["hold", "hold"]
+    assert (status, said, why.count("\n")) == (1, "", 1) and "directory" in why

@@ -7,7 +7,10 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from memoryhub.domain.write_hooks.listen import is_listened_to
+from memoryhub.management.commands import hook
 from tests.running import TREE, clean, command, data_dir, place, running_in, started_once  # noqa: F401  fixtures
 
 
@@ -48,34 +51,42 @@ def test_the_hook_against_a_running_hub(place, data_dir):
     assert (folder / "AGENTS.md").read_text() == "# Rules\n"
 
 
-def test_it_is_installed_and_removed_again(tmp_path):
+@pytest.fixture
+def settings_of(tmp_path, capsys):
+    """Changes the settings of an agent in a project: the status, what was said, and why not."""
+
+    def changed(agent, *options):
+        status = hook.main([agent, *options, "--project", str(tmp_path)])
+        return status, *capsys.readouterr()
+
+    return changed
+
+
+def test_it_is_installed_and_removed_again(tmp_path, settings_of):
     settings = tmp_path / ".claude" / "settings.json"
-    asked = command("hook", "claude", "--install", "--project", str(tmp_path))
-    assert asked.returncode == 1 and "--yes" in asked.stderr and "PreToolUse" in asked.stdout and not settings.exists()
-    done = command(
-        "hook", "claude", "--install", "--yes", "--project", str(tmp_path), "--data-dir", str(tmp_path / "data")
-    )
-    assert done.returncode == 0 and f"--data-dir {tmp_path}/data" in settings.read_text()
-    assert "hook claude" in command("hook", "claude", "--status", "--project", str(tmp_path)).stdout
-    assert command("hook", "claude", "--uninstall", "--yes", "--project", str(tmp_path)).returncode == 0
+    status, said, why = settings_of("claude", "--install")
+    assert status == 1 and "--yes" in why and "PreToolUse" in said and not settings.exists()
+    assert settings_of("claude", "--install", "--yes", "--data-dir", str(tmp_path / "data"))[0] == 0
+    assert f"--data-dir {tmp_path}/data" in settings.read_text()
+    assert "hook claude" in settings_of("claude", "--status")[1]
+    assert settings_of("claude", "--uninstall", "--yes")[0] == 0
     assert not settings.exists()
     settings.write_text("{ // mine\n}")
-    broken = command("hook", "claude", "--install", "--yes", "--project", str(tmp_path))
-    assert broken.returncode == 1 and "not touched" in broken.stderr and settings.read_text() == "{ // mine\n}"
+    status, _, why = settings_of("claude", "--install", "--yes")
+    assert status == 1 and "not touched" in why and settings.read_text() == "{ // mine\n}"
 
 
-def test_codex_and_copilot_cli_have_files_of_their_own(tmp_path):
+def test_codex_and_copilot_cli_have_files_of_their_own(tmp_path, settings_of):
     for agent, file in (("codex", ".codex/hooks.json"), ("copilot", ".github/hooks/memoryhub.json")):
-        made = command("hook", agent, "--install", "--yes", "--project", str(tmp_path))
-        assert made.returncode == 0 and f"hook {agent}" in (tmp_path / file).read_text()
-        assert ("trust" in made.stdout) == (agent == "codex")
-        assert command("hook", agent, "--uninstall", "--yes", "--project", str(tmp_path)).returncode == 0
+        status, said, _ = settings_of(agent, "--install", "--yes")
+        assert status == 0 and f"hook {agent}" in (tmp_path / file).read_text()
+        assert ("trust" in said) == (agent == "codex")
+        assert settings_of(agent, "--uninstall", "--yes")[0] == 0
         assert not (tmp_path / file).exists()
 
 
-def test_the_plugin_of_opencode_is_a_file_of_its_own(tmp_path):
-    made = command("hook", "opencode", "--install", "--yes", "--project", str(tmp_path))
+def test_the_plugin_of_opencode_is_a_file_of_its_own(tmp_path, settings_of):
     plugin = tmp_path / ".opencode" / "plugin" / "memoryhub.js"
-    assert made.returncode == 0 and "tool.execute.before" in plugin.read_text()
-    assert command("hook", "opencode", "--uninstall", "--yes", "--project", str(tmp_path)).returncode == 0
+    assert settings_of("opencode", "--install", "--yes")[0] == 0 and "tool.execute.before" in plugin.read_text()
+    assert settings_of("opencode", "--uninstall", "--yes")[0] == 0
     assert not plugin.exists()

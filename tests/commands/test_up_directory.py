@@ -12,20 +12,23 @@ from tests.stores.test_selection import repository
 
 
 def test_a_hub_on_a_repository_shows_memory_alone(tmp_path, data_dir):
-    root = tmp_path / "shop"
+    root = tmp_path / "Läden & Co"
     root.mkdir()
     repository(root)
 
     def run(*arguments):
         return command(*arguments, MEMORYHUB_DATA_DIR=str(data_dir))
 
-    with running_in(data_dir, str(root)) as hub:
+    with running_in(data_dir, "--demo", str(root)) as hub:
         first = re.fullmatch(r"memoryhub shows 5 files of (.+), (\d+) left out: (.+)\n", hub.said[0])
         assert first and first[1] == str(root) and first[3].startswith(".git 31, ")
         with httpx.Client(follow_redirects=True) as browser:
             page = sign_in_by_link(browser, hub.link)
-            assert page.url.path == "/s/main/" and "<h1>shop</h1>" in re.sub(r"\s+(?=<)|(?<=>)\s+", "", page.text)
+            assert page.url.path == "/s/main/" and "<h1>Läden &amp; Co</h1>" in re.sub(
+                r"\s+(?=<)|(?<=>)\s+", "", page.text
+            )
             assert "# Rules" in page.text  # the prompt of a new agent
+            assert 'href="/s/demo/"' in page.text, "with a folder the demo is a link there"
             assert browser.get(hub.url).url.path == "/s/main/"
         made = run("agent", "add", "scout", "--json")
         token = json.loads(made.stdout)["token"]
@@ -49,14 +52,7 @@ def test_a_hub_on_a_repository_shows_memory_alone(tmp_path, data_dir):
         assert run("mount", "add", "/home/", "--dir", "/proc/1/root").returncode == 1
 
 
-def test_with_a_folder_the_demo_is_a_link_there_and_without_one_it_is_opened(tmp_path, data_dir):
-    folder = tmp_path / "Läden & Co"
-    folder.mkdir()
-    (folder / "AGENTS.md").write_text("# Rules\n")
-    with running_in(data_dir, "--demo", str(folder)) as hub, httpx.Client(follow_redirects=True) as browser:
-        page = sign_in_by_link(browser, hub.link)
-        assert page.url.path == "/s/main/" and "Läden &amp; Co" in page.text
-        assert 'href="/s/demo/"' in page.text
+def test_without_a_folder_the_demo_is_opened(data_dir):
     with running_in(data_dir, "--demo") as hub, httpx.Client(follow_redirects=True) as browser:
         assert sign_in_by_link(browser, hub.link).url.path == "/s/demo/"
         after = hub.process.stdout.readline()
