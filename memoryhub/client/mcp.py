@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from mcp import MCPError
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
+from mcp.server.stdio import stdio_server
 from mcp_types import INTERNAL_ERROR, Resource, ToolAnnotations
 from pydantic import Field
 
@@ -20,6 +21,7 @@ from memoryhub import __version__
 from .errors import HubError, NotFound
 from .hub import AsyncMemoryHub
 from .records import FileText, Outcome
+from .stdio import pipes
 
 READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 EDITS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=False)
@@ -49,19 +51,27 @@ class HubServer(MCPServer):
             "memoryhub", title="memoryhub", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
         )
         self.hub = hub
+        self._known: dict[str, list[str]] = {}  # the arguments of each tool
         for add in (add_reading, add_writing, add_memory, add_resources_and_prompt):
             add(self, hub)
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
         """Known arguments alone: one that is dropped in silence would make the model believe it was heeded."""
-        tool = next((tool for tool in await self.list_tools() if tool.name == name), None)
-        if tool is not None:
-            arguments = with_known_names(name, arguments, list(tool.input_schema.get("properties", {})))
+        if not self._known:
+            self._known = {tool.name: [*tool.input_schema.get("properties", {})] for tool in await self.list_tools()}
+        if name in self._known:
+            arguments = with_known_names(name, arguments, self._known[name])
         mark = tool_call.set(call_id(context))
         try:
             return await super().call_tool(name, arguments, context)
         finally:
             tool_call.reset(mark)
+
+    async def run_stdio_async(self) -> None:
+        """As the SDK has it, but for the streams."""
+        stdin, stdout = pipes()
+        async with stdio_server(stdin, stdout) as (reading, writing):  # type: ignore[arg-type]
+            await self._lowlevel_server.run(reading, writing, self._lowlevel_server.create_initialization_options())
 
     async def list_resources(self) -> list[Resource]:
         try:

@@ -123,6 +123,8 @@ async def doors(hub: Hub, place: Path, rounds: int) -> list[Row]:
         async with contextlib.AsyncExitStack() as stack:
             session, started = await opened(stack, ours)
             found.append(Door("memoryhub, MCP", hub_calls(session), lambda: [*everything(hub), *started]))
+            session, alone = await opened(stack, empty_tool())
+            floor = Door("MCP, a tool that does nothing, of the SDK alone", nothing(session), lambda: alone)
             why = ""
             try:
                 session, theirs = await opened(stack, basic_memory(place))
@@ -131,16 +133,25 @@ async def doors(hub: Hub, place: Path, rounds: int) -> list[Row]:
                 why = str(reason)
             for door in found:
                 await fill(door, rounds)
-            await take_turns(found, rounds)
-    return [*rows_of(found), *([not_measured("calls against Basic Memory", BASIC, why)] if why else [])]
+            await take_turns(found, rounds, floor)
+    missing = [not_measured("calls against Basic Memory", BASIC, why)] if why else []
+    return [*rows_of(found), door_row(floor, None, "read again"), *missing]
 
 
-async def take_turns(found: list[Door], rounds: int) -> None:
+async def take_turns(found: list[Door], rounds: int, floor: Door) -> None:
     for kind in KINDS:
         for start in range(0, rounds * TURN, TURN):
-            for door in found:
+            for door in [*found, *([floor] if kind == "read again" else [])]:
                 first = start if kind != "write" else NOTES + start
                 await door.measure(kind, range(first, first + TURN))
+
+
+def empty_tool() -> StdioServerParameters:
+    return StdioServerParameters(command=sys.executable, args=["-m", "tests.bench.empty_tool"], env=clean())
+
+
+def nothing(session: Client) -> Calls:
+    return {"read": lambda n: session.call_tool("nothing", {"path": line_of(n)})}
 
 
 def everything(hub: Hub) -> list[psutil.Process]:
