@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from memoryhub.text import diff as diffs
-from memoryhub.text import lines, unified
+from memoryhub.text import lines
 from memoryhub.text.diff_rows import Fold, Row, word_marks
 from tests.text.samples import clock, texts
 
@@ -165,7 +165,7 @@ def test_a_change_of_very_many_lines_is_coarse_and_says_so():
     assert not diffs.compare(old, old + "one more\n").is_coarse
     assert not diffs.compare("", new).is_coarse, "nothing was there to compare with"
     assert diffs.take(old, new, [1]) == new and diffs.take(old, new, []) == old
-    assert unified.unified(old, new, "a").startswith("--- a/a\n+++ b/a\n@@ -1,150002 +1,150002 @@\n first\n")
+    assert diffs.unified(old, new, "a").startswith("--- a/a\n+++ b/a\n@@ -1,150002 +1,150002 @@\n first\n")
 
 
 def test_long_changes_stand_side_by_side_in_their_order():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import subprocess
 
-from memoryhub.text.unified import unified
+from memoryhub.text.diff import unified
 
 
 def test_unified_is_the_form_every_tool_reads(tmp_path):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from memoryhub.domain.coding_agents.hook_settings import AgentHook, installed_command, with_hook, without_hook
 from memoryhub.errors import Conflict, Invalid, Unavailable
-from memoryhub.text.unified import unified_bytes
+from memoryhub.text.diff import unified_bytes
 
 MAX_SETTINGS = 4 << 20
 BACKUP_ENDING = ".before-memoryhub"  # the end of the name under which the file before is kept

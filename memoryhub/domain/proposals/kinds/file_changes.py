@@ -18,9 +18,9 @@ from memoryhub.errors import Conflict, HubError, NotFound
 from memoryhub.models import Actor, File, Proposal, Revision
 from memoryhub.text import edits
 from memoryhub.text.blame import ReviewedLines, lines_by_reviewer
+from memoryhub.text.diff import unified_bytes
 from memoryhub.text.lines import bytes_of, text_of
 from memoryhub.text.merge import merge3
-from memoryhub.text.unified import unified_bytes
 
 
 def sha_of(content: bytes | None) -> str:
