@@ -115,6 +115,18 @@ def test_every_address_that_is_entered_is_looked_at(settings):
         notify.add_webhook(space, HUB, "http://127.1:9/")
     with pytest.raises(Invalid, match="MEMORYHUB_OUTBOUND"):
         quarantine.configure_judge(space, HUB, is_on=True, url="http://2130706433:9/v1", model="m")
+    for broken in (
+        "http://[/",
+        "http://a b/",
+        "http://example.org:0x50/",
+        "https://exa\nmple.org/",
+        "http://e.org:99999/",
+        "http:///x",
+    ):
+        with pytest.raises(Invalid, match="whole address"):
+            notify.add_webhook(space, HUB, broken)
+        with pytest.raises(Invalid, match="whole address"):
+            quarantine.configure_judge(space, HUB, is_on=True, url=broken, model="m")
     settings.EMBEDDER, settings.EMBEDDER_URL = "openai_endpoint", "http://[::127.0.0.1]:9/v1"
     with pytest.raises(EmbedderUnavailable, match="MEMORYHUB_OUTBOUND"):
         retrieval.serving_embedder(space)

@@ -3,6 +3,7 @@ says so by MEMORYHUB_OUTBOUND."""
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import socket
 from collections.abc import Iterable, Iterator
@@ -34,15 +35,25 @@ def addresses_of(url: str) -> list[Address]:
 
 
 def check_url(url: str) -> None:
-    """Refuses a URL whose host is an IP address, in any spelling, or this machine's own name, if the hub may not connect to
-    it. Other names are looked up when they are used."""
-    host = (urlsplit(url).hostname or "").rstrip(".")
+    """Refuses what is no whole address, and a URL whose host is an IP address, in any spelling, or this machine's own name, if
+    the hub may not connect to it. Other names are looked up when they are used."""
+    host = _host_of(url)
     flags = 0 if host == "localhost" or host.endswith(".localhost") else socket.AI_NUMERICHOST
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=flags)
     except (OSError, UnicodeError):
         return
     _checked(host, found)
+
+
+def _host_of(url: str) -> str:
+    """The host that a URL names; refused where the URL cannot be asked at all."""
+    with contextlib.suppress(ValueError):  # no port, or brackets that do not fit
+        parts = urlsplit(url)
+        is_plain = url.isprintable() and " " not in url
+        if is_plain and parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+            return parts.hostname.rstrip(".")
+    raise Invalid("Give a whole address that begins with https:// or http://.", code="invalid_url", field="url")
 
 
 def _checked(host: str, found: Iterable[tuple[Any, ...]]) -> list[Address]:

@@ -26,6 +26,7 @@ from memoryhub.domain.accounts import require
 from memoryhub.domain.notify import addresses, http
 from memoryhub.errors import Invalid, NotFound, Unavailable
 from memoryhub.models import Actor, Job, Space, Webhook, WebhookNotice
+from memoryhub.text.input_checks import check_text
 from memoryhub.text.unseen import spelled_out
 
 EVENTS = (
@@ -57,19 +58,17 @@ def add_webhook(
 ) -> Webhook:
     """Adds an address that gets notices of these events (all by default); its secret signs every notice."""
     require(actor, "manage")
-    parts = urlsplit(url.strip())
-    if parts.scheme not in ("http", "https") or not parts.hostname or len(url) > 500:
-        raise Invalid("Give a whole address that begins with https:// or http://.", field="url")
-    addresses.check_url(url.strip())
+    url = check_text(url, "url", 500).strip()
+    addresses.check_url(url)
     if shape not in ("hub", "slack"):
         raise Invalid("A notice has the shape hub or slack.", field="shape")
     chosen = [event for event in EVENTS if events is None or event in events]
     if not chosen:
         raise Invalid("Choose at least one event.", field="events")
-    hook = Webhook.objects.create(
-        space=space, url=url.strip(), shape=shape, events=chosen, secret=secrets.token_urlsafe(32)
+    hook = Webhook.objects.create(space=space, url=url, shape=shape, events=chosen, secret=secrets.token_urlsafe(32))
+    activity.record(
+        space, actor, "webhooks.add", "added a webhook to", urlsplit(url).hostname, url="settings/webhooks/"
     )
-    activity.record(space, actor, "webhooks.add", "added a webhook to", parts.hostname, url="settings/webhooks/")
     return hook
 
 
