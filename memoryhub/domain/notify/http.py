@@ -30,7 +30,7 @@ def absolute_url(path: str) -> str:
 
 def failures() -> tuple[type[Exception], ...]:
     """What `post_json` may raise, for `except`; asked only when something was raised, and httpx is loaded then."""
-    return (httpx_library().HTTPError, OSError, HubError)
+    return (httpx_library().HTTPError, httpx_library().InvalidURL, OSError, HubError)
 
 
 def httpx_library() -> ModuleType:

@@ -67,7 +67,7 @@ def add_webhook(
         raise Invalid("Choose at least one event.", field="events")
     hook = Webhook.objects.create(space=space, url=url, shape=shape, events=chosen, secret=secrets.token_urlsafe(32))
     activity.record(
-        space, actor, "webhooks.add", "added a webhook to", urlsplit(url).hostname, url="settings/webhooks/"
+        space, actor, "webhooks.add", "added a webhook to", urlsplit(url).hostname or "", url="settings/webhooks/"
     )
     return hook
 
