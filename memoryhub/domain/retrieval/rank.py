@@ -34,7 +34,8 @@ def rank(
     try:
         one = embedder or serving_embedder(space)
         asked = Query(text, one, query_vector(one, text), mark)
-        wanted = replace(wanted, is_unread=not reads(one, text))
+        if not reads(one, text):
+            wanted = replace(wanted, is_unread=True)
     except EmbedderUnavailable as away:
         hits = _best(space.pk, Query(text), readers, wanted)
         hits.warnings.append(f"{away.message} These results are by words alone.")

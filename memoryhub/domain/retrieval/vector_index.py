@@ -19,6 +19,7 @@ from contextlib import suppress
 from datetime import timedelta
 from functools import lru_cache
 from hashlib import sha256
+from struct import Struct
 from typing import Any, NamedTuple
 
 from django.db import connection
@@ -28,7 +29,7 @@ from memoryhub.db import locks, statements
 from memoryhub.db.cache import Cache
 from memoryhub.domain import jobs
 from memoryhub.domain.retrieval.embedder import serving_embedder
-from memoryhub.domain.retrieval.index import Changed, Query, Readers, fits_in_memory, mark_in
+from memoryhub.domain.retrieval.index import NO_SPACE, Changed, Query, Readers, fits_in_memory
 from memoryhub.embedders import Embedder, EmbedderUnavailable
 from memoryhub.models import ChunkCount, Embedding, Space
 
@@ -51,15 +52,21 @@ SELECT chunk_id, 1 - distance AS cosine FROM (
     (SELECT * FROM ({ONE_BY_ONE} AND NOT in_index OFFSET 0) outside ORDER BY distance LIMIT {{limit}})
 ) nearest ORDER BY distance LIMIT {{limit}}
 """  # noqa: S608 (parts of our own)
+# Rows of ids and cosines as one value, which is quicker to read here. The cosine with a text that says nothing is no number:
+# nothing is like nothing.
+PACKED = "SELECT string_agg(int8send(chunk_id) || float8send(coalesce(nullif(cosine, 'NaN'), 0)), '') AS packed"
+UNPACKED = Struct(">qd")
 # The nearest, and besides how near some others are. Those are lateral, or the planner scans all vectors of the space.
 NEAREST = f"""
-WITH nearest AS MATERIALIZED ({{nearest}})
-SELECT s.longterm_mark, f.is_nearest, f.chunk_id, f.cosine FROM memoryhub_space s LEFT JOIN (
-    SELECT true AS is_nearest, chunk_id, cosine FROM nearest UNION ALL
-    SELECT false, w.chunk_id, 1 - one.distance FROM unnest(%(others)s::bigint[]) AS w(chunk_id) CROSS JOIN LATERAL (
-        {ONE_BY_ONE} AND chunk_id = w.chunk_id AND vector_dims(vector) = {{d}} LIMIT 1
-    ) one
-) f ON true WHERE s.id = {{space}}
+SELECT s.longterm_mark, n.packed, o.packed FROM memoryhub_space s CROSS JOIN LATERAL (
+    {PACKED} FROM ({{nearest}}) nearest
+) n CROSS JOIN LATERAL (
+    {PACKED} FROM unnest(%(others)s::bigint[]) AS w(id) CROSS JOIN LATERAL (
+        SELECT chunk_id, 1 - distance AS cosine FROM (
+            {ONE_BY_ONE} AND chunk_id = w.id AND vector_dims(vector) = {{d}} LIMIT 1
+        ) one
+    ) other
+) o WHERE s.id = {{space}}
 """  # noqa: S608 (parts of our own)
 LET_IN = f"""
 UPDATE memoryhub_embedding SET in_index = true WHERE space_id = %s AND id IN (
@@ -90,21 +97,24 @@ def cosines(
 ) -> dict[int, float]:
     """The cosines of so many of the nearest chunks and of these others, under the mark of the space; else `Changed`."""
     inside = index_used(space, chunks, query.dimensions, query.embedder) if query.embedder else ""
-    rows = _read_cosines(space, query, readers, limit, others, inside)
-    if inside and sum(bool(is_nearest) for _, is_nearest, *_ in rows) < limit:
+    now, nearest, rest = _read_cosines(space, query, readers, limit, others, inside)
+    if inside and len(nearest) < limit * UNPACKED.size:
         # The index gives up where next to none of those that it comes upon are meant.
-        rows = _read_cosines(space, query, readers, limit, others, "")
-    if mark_in(rows) != mark:
+        now, nearest, rest = _read_cosines(space, query, readers, limit, others, "")
+    if now != mark:
         raise Changed
-    # The cosine with a text that says nothing is no number: nothing is like nothing.
-    return {chunk: 0.0 if cosine != cosine else cosine for *_, chunk, cosine in rows if cosine is not None}
+    return dict(UNPACKED.iter_unpack(nearest + rest))
 
 
 def _read_cosines(
     space: int, query: Query, readers: Readers, limit: int, others: list[int], inside: str
-) -> list[tuple[Any, ...]]:
+) -> tuple[int, bytes, bytes]:
+    """The mark of the space, and packed the nearest and the others."""
     sql = _cosines_sql(space, query.embedded_by, query.dimensions, readers.condition, limit, inside)
-    return statements.rows(sql, {"vector": query.vector, "others": statements.as_numbers(others)}, binary=True)
+    asked = {"vector": query.vector, "others": statements.as_numbers(others)}
+    for mark, nearest, rest in statements.rows(sql, asked, binary=True):
+        return mark, nearest or b"", rest or b""
+    return NO_SPACE, b"", b""
 
 
 def nearest_by_index(space: Space, embedder: Embedder, limit: int) -> str:

@@ -114,21 +114,18 @@ class Candidate:
     mixed: float = 0.0
     rank: int = 0
 
-    def has_words(self, share: float) -> bool:
-        """Whether words speak for the text, with this share of the query's weight at least."""
-        return self.coverage >= share and (share > 0 or self.words > 0)
-
-    def reaches(self, threshold: float) -> bool:
-        return self.cosine is not None and self.cosine >= threshold
-
 
 def fuse(candidates: Sequence[Candidate], words: float = HALF) -> list[Candidate]:
     """The candidates in one order, of which each is told its place: this share of their words (divided by the best), and the rest
     of their cosine."""
     best = max((one.words for one in candidates), default=0.0) or 1.0
+    ordered = []
     for one in candidates:
-        one.mixed = words * one.words / best + (1 - words) * max(0.0, one.cosine or 0.0)
-    ranked = sorted(candidates, key=lambda one: (-one.mixed, -(one.cosine or 0.0), one.id))
+        cosine = one.cosine or 0.0
+        one.mixed = words * one.words / best + ((1 - words) * cosine if cosine > 0 else 0.0)
+        ordered.append((-one.mixed, -cosine, one.id, one))
+    ordered.sort()  # ids differ, so no candidate is compared
+    ranked = [one for *_, one in ordered]
     for rank, one in enumerate(ranked, start=1):
         one.rank = rank
     return ranked
@@ -147,8 +144,10 @@ def split_at_threshold(
 
     `uncut`: whatever holds one of the query's words passes.
     """
-    ranked = fuse(candidates, words)
-    least = ENOUGH_WORDS if not uncut else 0.0
-    passing = [one for one in ranked if one.reaches(threshold) or ((uncut or not strict) and one.has_words(least))]
-    chosen = {one.id for one in passing}
-    return passing[:limit], [one for one in ranked if one.id not in chosen]
+    least = 0.0 if uncut else ENOUGH_WORDS if not strict else math.inf
+    passing: list[Candidate] = []
+    cut_off: list[Candidate] = []
+    for one in fuse(candidates, words):
+        is_near = one.cosine is not None and one.cosine >= threshold
+        (passing if is_near or (one.words > 0 and one.coverage >= least) else cut_off).append(one)
+    return passing[:limit], cut_off

@@ -63,8 +63,7 @@ SELECT {{part}}, times.count, packed.* FROM times CROSS JOIN LATERAL (
 Held = tuple[int, int]  # how many chunks hold a lexeme, and its mark
 Key = tuple[str, str]  # an owner, of `Readers.each`, and a lexeme
 NOWHERE: Held = (0, 0)
-FIRST = np.ones(1, bool)
-NONE = np.zeros(0, np.int64)
+NO_CHUNK, NOTHING = np.full(1, -1), np.zeros(1, np.complex64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +94,21 @@ class Postings:
     ids: np.ndarray
     counts: np.ndarray
     lengths: np.ndarray
-    gains: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    parts: np.ndarray = field(default_factory=lambda: np.zeros(0))
     mean: float = 0.0
 
-    def gains_at(self, mean: float) -> np.ndarray:
-        """BM25 for a lexeme that weighs one; it is worked out again when the mean length of the space's chunks has changed."""
+    def gains(self, mean: float) -> np.ndarray:
+        """BM25 for a lexeme that weighs one."""
+        counts, lengths = self.counts.astype(np.float32), self.lengths.astype(np.float32)
+        return (K1 + 1) * counts / (counts + K1 * (1 - B + B / mean * lengths))
+
+    def parts_at(self, mean: float) -> np.ndarray:
+        """The gains as real parts and ones as imaginary parts, so that both are added up at once: what a lexeme that weighs one adds
+        to BM25 and to coverage. Worked out again when the mean length of the space's chunks has changed."""
         if self.mean != mean:
-            counts, lengths = self.counts.astype(np.float32), self.lengths.astype(np.float32)
-            self.gains = (K1 + 1) * counts / (counts + K1 * (1 - B + B / mean * lengths))
+            self.parts = self.gains(mean) + np.complex64(1j)
             self.mean = mean
-        return self.gains
+        return self.parts
 
     def at(self, places: np.ndarray) -> Postings:
         """Those in these places alone."""
@@ -112,8 +116,10 @@ class Postings:
 
     @property
     def bytes(self) -> int:
-        return 2 * self.ids.nbytes + 200  # the sums that are made later count as well
+        return 20 * len(self.ids) + 200  # the parts that are made later count as well
 
+
+NO_POSTINGS = Postings(np.zeros(0, np.int64), np.zeros(0, np.uint16), np.zeros(0, np.uint16))
 
 space_counts: Cache[tuple[int, int, int]] = Cache(
     "chunk counts", key="space", max_items=1000, invalidated_by="the space's longterm_mark", saves="a join for each query",
@@ -199,12 +205,14 @@ def sql(space: int, readers: Readers) -> str:
 
 
 def best(space: int, readers: Readers, counts: Counts, limit: int) -> dict[int, tuple[float, float]]:
-    """The chunks that the words speak for, best first, each with its BM25 and the share of the query's weight that it holds."""
+    """The chunks that the words speak for most, each with its BM25 and the share of the query's weight that it holds."""
     corpus = counts.corpus
-    weights = {lexeme: corpus.weight(lexeme) for lexeme, (chunks, _) in counts.held.items() if chunks > 0}
-    heavy = [lexeme for lexeme, weight in weights.items() if weight >= MIN_WEIGHT * max(weights.values())]
+    weights = {lexeme: corpus.weight(lexeme) for lexeme in counts.held}
+    there = [lexeme for lexeme, (chunks, _) in counts.held.items() if chunks > 0]
+    least = MIN_WEIGHT * max((weights[lexeme] for lexeme in there), default=0.0)
+    heavy = [lexeme for lexeme in there if weights[lexeme] >= least]
     found = [(weights[key[1]], one) for key, one in _load(space, readers, heavy, counts).items() if len(one.ids)]
-    return _added_up(found, counts.mean_length, sum(map(corpus.weight, counts.held)), limit) if found else {}
+    return _added_up(found, counts.mean_length, sum(weights.values()), limit) if found else {}
 
 
 def _added_up(
@@ -214,17 +222,17 @@ def _added_up(
 
     Sorted and added up by hand: `np.unique` and its like cost more to enter than this to run.
     """
-    ids = np.concatenate([one.ids for _, one in found])
-    weights = np.repeat([weight for weight, _ in found], [len(one.ids) for _, one in found])
-    scores = weights * np.concatenate([one.gains_at(mean) for _, one in found])
+    ids = np.concatenate([NO_CHUNK, *[one.ids for _, one in found]])
+    parts = np.concatenate([NOTHING, *[weight * one.parts_at(mean) for weight, one in found]])
     order = ids.argsort(kind="stable")  # merges what is in order already
     ids = ids[order]
-    starts = np.flatnonzero(np.concatenate([FIRST, ids[1:] != ids[:-1]]))
-    words = np.add.reduceat(scores[order], starts)
-    top = words.argpartition(-limit)[-limit:] if len(starts) > limit else np.arange(len(starts))
-    top = top[words[top].argsort()[::-1]]
-    held = np.add.reduceat(weights[order], starts)[top] / whole
-    return dict(zip(ids[starts[top]].tolist(), zip(words[top].tolist(), held.tolist(), strict=True), strict=True))
+    (before,) = (ids[1:] != ids[:-1]).nonzero()
+    starts = before + 1  # `NO_CHUNK` comes first, so each chunk has one before it
+    sums = np.add.reduceat(parts[order], starts)
+    if len(starts) > limit:
+        top = sums.real.argpartition(-limit)[-limit:]
+        starts, sums = starts[top], sums[top]
+    return {chunk: (one.real, one.imag / whole) for chunk, one in zip(ids[starts].tolist(), sums.tolist(), strict=True)}
 
 
 def _load(space: int, readers: Readers, lexemes: list[str], counts: Counts) -> dict[Key, Postings]:
@@ -244,10 +252,11 @@ def _load(space: int, readers: Readers, lexemes: list[str], counts: Counts) -> d
 
 def _joined(parts: list[tuple[int, bytes]], mean: float) -> Postings:
     """The best of what is in these rows: each has the chunks that hold a lexeme so many times, with their lengths."""
-    packed = [np.frombuffer(one, ">i8") for _, one in parts]
-    numbers = np.concatenate([NONE, *packed]).astype(np.int64)
-    counts = np.repeat(np.array([times for times, _ in parts], np.uint16), [len(one) for one in packed])
+    if not parts:  # as of most agents' own
+        return NO_POSTINGS
+    numbers = np.frombuffer(b"".join(packed for _, packed in parts), ">i8").astype(np.int64)
+    counts = np.repeat(np.array([times for times, _ in parts], np.uint16), [len(packed) // 8 for _, packed in parts])
     found = Postings(numbers & (1 << ID_BITS) - 1, counts, (numbers >> ID_BITS).astype(np.uint16))
     if len(numbers) > MAX_POSTINGS:
-        found = found.at((-found.gains_at(mean)).argsort(kind="stable")[:MAX_POSTINGS])
+        found = found.at((-found.gains(mean)).argsort(kind="stable")[:MAX_POSTINGS])
     return found.at(found.ids.argsort())
