@@ -132,8 +132,8 @@ def test_what_fails_half_way_leaves_nothing(space, monkeypatch):
 
 
 def test_a_log_that_fails_leaves_nothing(space, monkeypatch):
-    broken = records.INSERT_STATE.replace("RETURNING id", "RETURNING 1 / (id - id)")
-    monkeypatch.setattr(records, "INSERT_STATE", broken)
+    broken = records.FIRST_STATE.replace("RETURNING id", "RETURNING 1 / (id - id)")
+    monkeypatch.setattr(records, "FIRST_STATE", broken)
     with pytest.raises(DataError):
         quarantine.log(space, None, content="Refunds take ten days.", session_id="s", node_id="n")
     assert not Record.objects.exists() and not WorkingEntry.objects.exists() and not RecordState.objects.exists()

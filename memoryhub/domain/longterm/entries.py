@@ -67,17 +67,12 @@ def history(entry: LongtermEntry) -> QuerySet[EntryRevision]:
     return EntryRevision.objects.within(entry.space_id).filter(entry_id=entry.pk).order_by("-number")
 
 
-def revision_of(entry: LongtermEntry, actor: Actor, reason: str) -> dict[str, Any]:
-    """An entry as it is now, as a row of its history."""
-    return {
-        "space_id": entry.space_id, "entry_id": entry.pk, "number": entry.revision, "content": entry.content,
-        "state": entry.state, "reason": secrets.redact(reason)[0][:500], "created_at": timezone.now().isoformat(),
-        **actor.as_fields(),
-    }  # fmt: skip
-
-
 def write_revision(entry: LongtermEntry, actor: Actor, reason: str) -> None:
-    statements.together(statements.insert_rows(EntryRevision, revision_of(entry, actor, reason)))
+    """The entry as it is now, as a row of its history."""
+    EntryRevision.objects.create(
+        space_id=entry.space_id, entry_id=entry.pk, number=entry.revision, content=entry.content, state=entry.state,
+        reason=secrets.redact(reason)[0][:500], **actor.as_fields(),
+    )  # fmt: skip
 
 
 def save_revision(entry: LongtermEntry, actor: Actor, reason: str) -> None:

@@ -24,11 +24,10 @@ from memoryhub.domain.longterm.entries import (
     activity_line,
     get,
     lock_space,
-    revision_of,
 )
 from memoryhub.domain.longterm.indexing import index_changes, reload_settings, state_of_cut
 from memoryhub.errors import Conflict, Invalid
-from memoryhub.models import Actor, Agent, EntryRevision, LongtermEntry, Space
+from memoryhub.models import Actor, Agent, LongtermEntry, Space
 from memoryhub.text import input_checks
 
 # The lock of all that changes what finds, and the number of a new entry; where the embedder is still the one that was asked.
@@ -37,8 +36,14 @@ UPDATE memoryhub_space SET last_entry = last_entry + 1, {spaces.LONGTERM_MARKS},
     settings = settings || %s
 WHERE id = %s AND coalesce(settings ->> 'embedder', '') = %s RETURNING last_entry
 """  # noqa: S608 (a word of ours is put in)
-ITS_NUMBER = "jsonb_build_object('number', held.last_entry)"
-ITS_KEY = "jsonb_build_object('entry_id', entry.id)"
+INSERT = """
+INSERT INTO memoryhub_longtermentry (number, {columns}) SELECT held.last_entry, {values} FROM held
+RETURNING id, content, state, reason, created_at, actor_kind, actor_id, actor_name
+"""
+FIRST_REVISION = """
+INSERT INTO memoryhub_entryrevision (space_id, entry_id, number, content, state, reason, created_at, actor_kind, actor_id, actor_name)
+SELECT %s, id, 1, content, state, left(reason, 500), created_at, actor_kind, actor_id, actor_name FROM entry
+"""
 ITS_LINE = (
     "jsonb_build_object('url', 'longterm/' || held.last_entry || '/', 'aside', 'L-' || held.last_entry, "
     "'details', %s || jsonb_build_object('number', held.last_entry))"
@@ -104,15 +109,11 @@ def _insert(space: Space, actor: Actor, text: str, cut: chunks.Cut, its: dict[st
     entry = LongtermEntry.from_db(DEFAULT_DB_ALIAS, COLUMNS, [row.get(name) for name in COLUMNS])
     entry.space = space
     came_from = {"proposal": its["proposal"], "record": its["record_id"]}
+    sql = INSERT.format(columns=", ".join(row), values=", ".join(["%s"] * len(row)))
+    values = [statements.as_json(value) if isinstance(value, dict) else value for value in row.values()]
     entry.number, entry.pk = statements.together(
-        statements.insert_rows(
-            LongtermEntry,
-            {**row, "number": 0, "created_at": now.isoformat(), "modified_at": now.isoformat()},
-            name="entry",
-            of="held",
-            over=ITS_NUMBER,
-        ),
-        statements.insert_rows(EntryRevision, revision_of(entry, actor, its["reason"]), of="entry", over=ITS_KEY),
+        statements.Change(sql, values, "entry", follows=True),
+        statements.Change(FIRST_REVISION, [space.pk], follows=True),
         *index_changes(space, entry, cut),
         activity.lines_as_change(
             activity_line(space, actor, "longterm.store", "promoted", entry),

@@ -6,9 +6,8 @@ states, of which one is the newest.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -31,12 +30,12 @@ INSERT = f"""
 INSERT INTO "quarantine"."record" (space_id, agent_id, agent_name, session_id, node_id, node_kind, scope, content, sha256,
     metadata, findings, codes, created_at, words)
 VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s::text[], %s, {retrieval.TSVECTOR})
-RETURNING id
+RETURNING id, agent_id, scope, content, metadata, findings, session_id, created_at
 """  # noqa: S608 (only names of text search configurations are put in)
-STATE_FIELDS = (
-    "space_id", "record_id", "state", "is_newest", "reason", "working_id", "created_at", "actor_kind", "actor_id", "actor_name",
-)  # fmt: skip
-INSERT_STATE = f'INSERT INTO "quarantine"."state" ({", ".join(STATE_FIELDS)}) SELECT {{values}} RETURNING id'
+FIRST_STATE = """
+INSERT INTO "quarantine"."state" (space_id, record_id, state, is_newest, reason, working_id, created_at, actor_kind, actor_name)
+SELECT %s, id, %s, true, %s, {working_id}, created_at, 'hub', 'hub' FROM record RETURNING id
+"""
 
 
 @dataclass(frozen=True)
@@ -95,17 +94,14 @@ def _store(
     space: Space, agent: Agent | None, record: Record, by: Actor, state: str, reason: str, copy_of: int | None = None
 ) -> int | None:
     """Stores a record, what the gate made of it and the line of activity in one statement, and says where it entered."""
-    its_id = "(SELECT id FROM record)"
-    first = {
-        "space_id": record.space_id, "state": state, "is_newest": True, "reason": reason[:500], "working_id": None,
-        "created_at": record.created_at, **HUB.as_fields(),
-    }  # fmt: skip
     changes = [_insert_record(record), activity.line_about_as_change("record", _line(space, by, record, state, reason))]
+    first = [space.pk, state, reason[:500]]
     if state != ADMITTED:
-        (record.pk,) = statements.together(*changes, _insert_state(first, record_id=its_id))
+        changes.append(statements.Change(FIRST_STATE.format(working_id="NULL"), first))
+        (record.pk,) = statements.together(*changes, answer="SELECT id FROM record")
         return None
-    changes += working.entering(space, agent, replace(_output(record, record.created_at), copy_of=copy_of), "record")
-    changes.append(_insert_state(first, record_id=its_id, working_id="(SELECT id FROM entered)"))
+    changes += working.entering(space, agent, record.scope, record.created_at, copy_of)
+    changes.append(statements.Change(FIRST_STATE.format(working_id="(SELECT id FROM entered)"), first))
     record.pk, working_id = statements.together(*changes, answer="SELECT record.id, entered.id FROM record, entered")
     return working_id
 
@@ -122,30 +118,15 @@ def _insert_record(record: Record) -> statements.Change:
     ], "record")  # fmt: skip
 
 
-def _insert_state(one: Mapping[str, Any], **elsewhere: str) -> statements.Change:
-    """A new state as a change, given by column; what is not known yet is named by the SQL that gives it."""
-    values = [one[name] for name in STATE_FIELDS if name not in elsewhere]
-    return statements.Change(
-        INSERT_STATE.format(values=", ".join(elsewhere.get(name, "%s") for name in STATE_FIELDS)), values
-    )
-
-
 def enter_working(
     space: Space, agent: Agent | None, record: Record, *, seen_by: str = "", instead: gate.Verdict | None = None
 ) -> int:
     """Lets a record that was held into working memory, with a whole time to live from now on. `instead` has another text, with
     what is found in it."""
-    one = replace(_output(record, timezone.now()), seen_by=seen_by)
-    if instead is not None:
-        one = replace(one, content=instead.content, findings=instead.findings)
-    return working.enter(space, agent, one)
-
-
-def _output(record: Record, at: datetime) -> working.Output:
-    """A record as it stands in working memory."""
-    return working.Output(
-        record.content, record.scope, record.metadata, record.findings, record.session_id, at, record.pk
-    )
+    content, findings = (instead.content, instead.findings) if instead else (record.content, record.findings)
+    return working.enter(space, agent, working.Output(
+        content, record.scope, record.metadata, findings, record.session_id, timezone.now(), record.pk, seen_by,
+    ))  # fmt: skip
 
 
 def write_state(
@@ -153,12 +134,10 @@ def write_state(
 ) -> RecordState:
     """The next row of a record's history; it alone is the newest."""
     RecordState.objects.within(record.space_id).filter(record_id=record.pk, is_newest=True).update(is_newest=False)
-    made = RecordState(
+    return RecordState.objects.create(
         space_id=record.space_id, record_id=record.pk, state=state, reason=reason[:500], working_id=working_id,
         **actor.as_fields(),
     )  # fmt: skip
-    (made.pk,) = statements.together(_insert_state({name: getattr(made, name) for name in STATE_FIELDS}))
-    return made
 
 
 def _line(space: Space, actor: Actor, record: Record, state: str, reason: str) -> activity.Line:

@@ -25,11 +25,13 @@ GROUP, AGENT = "group", "agent"
 
 ENTER = """
 INSERT INTO memoryhub_workingentry
-    (space_id, agent_key, agent_id, agent_name, scope, content, metadata, findings, record_id, session_id, is_pinned,
-     created_at, expires_at, seen_by, times)
-SELECT %s, %s, %s, %s, %s, %s, %s, %s, {record}, %s, false, %s, %s, %s, {times}
+    (space_id, agent_key, agent_name, expires_at, seen_by, times, agent_id, scope, content, metadata, findings, record_id,
+     session_id, created_at, is_pinned)
+SELECT %s, %s, %s, %s, %s, {times}, {output}, false{source}
 RETURNING id
 """
+GIVEN_OUTPUT = ", ".join(["%s"] * 8)
+OUTPUT_OF_RECORD = "agent_id, scope, content, metadata, findings, id, session_id, created_at"
 # An entry that the new one says again gives way to it. What a person pinned, corrected or looked at stays: by another wording an
 # agent must not take away what a person let on.
 TAKE_OVER = """
@@ -106,35 +108,47 @@ class Output:
     created_at: datetime
     record_id: int | None = None
     seen_by: str = ""
-    copy_of: int | None = None  # the entry that says the same already
 
 
 def enter(space: Space, agent: Agent | None, one: Output) -> int:
     """Puts an output into working memory by one statement, and gives the entry's id."""
-    (entry_id,) = statements.together(*entering(space, agent, one), answer="SELECT id FROM entered")
+    key = 0 if one.seen_by and one.scope == GROUP else _reader_key(space, agent, one.scope)
+    given = [
+        agent.pk if agent else None, one.scope, one.content, statements.as_json(one.metadata), statements.as_json(one.findings),
+        one.record_id, one.session_id, one.created_at,
+    ]  # fmt: skip
+    first = [*_first_values(space, agent, key, one.created_at), one.seen_by[:150]]
+    entry = statements.Change(ENTER.format(times="1", output=GIVEN_OUTPUT, source=""), first + given, "entered")
+    (entry_id,) = statements.together(_trim(space, key), entry, answer="SELECT id FROM entered")
     return entry_id
 
 
 def entering(
-    space: Space, agent: Agent | None, one: Output, record: str = ""
+    space: Space, agent: Agent | None, scope: str, at: datetime, copy_of: int | None
 ) -> tuple[statements.Change, statements.Change]:
-    """A new entry, named `entered`, and what it takes over or pushes out, as changes; `record` names the change whose record
-    the entry is made from."""
-    alone = one.scope == AGENT or (not one.seen_by and spaces.get_setting(space, "logs_reach_others") == "person")
-    key = agent.pk if agent and alone else 0
-    times = "(SELECT coalesce(max(times), 0) + 1 FROM copied)" if one.copy_of else "1"
-    sql = ENTER.format(record=f"(SELECT id FROM {record})" if record else "%s", times=times)  # noqa: S608
-    values = [
-        space.pk, key, agent.pk if agent else None, agent.slug if agent else "", one.scope, one.content, statements.as_json(one.metadata),
-        statements.as_json(one.findings), *([] if record else [one.record_id]), one.session_id, one.created_at,
-        one.created_at + _lifetime(space), one.seen_by[:150],
-    ]  # fmt: skip
-    entry = statements.Change(sql, values, "entered")
-    if one.copy_of:
-        return statements.Change(TAKE_OVER, [one.copy_of, space.pk], "copied"), entry
-    keep = spaces.get_setting(space, "working_limit") - 1
+    """A new entry, named `entered`, and what it pushes out, or takes over where it is the copy of an entry; as changes beside one
+    named `record`, whose row the entry is made from."""
+    key = _reader_key(space, agent, scope)
+    times = "(SELECT coalesce(max(times), 0) + 1 FROM copied)" if copy_of else "1"
+    sql = ENTER.format(times=times, output=OUTPUT_OF_RECORD, source=" FROM record")
+    entry = statements.Change(sql, [*_first_values(space, agent, key, at), ""], "entered")
+    gone = statements.Change(TAKE_OVER, [copy_of, space.pk], "copied") if copy_of else _trim(space, key)
     # In this order: where the table has copies on several servers, who deletes after an insert waits for whoever else does so.
-    return statements.Change(TRIM, [space.pk, key, space.pk, key, keep]), entry
+    return gone, entry
+
+
+def _reader_key(space: Space, agent: Agent | None, scope: str) -> int:
+    """Who reads an entry that no person has seen: 0 is the group, else one agent."""
+    alone = scope == AGENT or spaces.get_setting(space, "logs_reach_others") == "person"
+    return agent.pk if agent and alone else 0
+
+
+def _first_values(space: Space, agent: Agent | None, key: int, at: datetime) -> list[Any]:
+    return [space.pk, key, agent.slug if agent else "", at + _lifetime(space)]
+
+
+def _trim(space: Space, key: int) -> statements.Change:
+    return statements.Change(TRIM, [space.pk, key, space.pk, key, spaces.get_setting(space, "working_limit") - 1])
 
 
 def newest(space: Space, *, agent: Agent | None = None, limit: int = 10, scope: str | None = None) -> list[WorkingItem]:

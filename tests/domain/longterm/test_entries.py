@@ -386,7 +386,7 @@ WITH_FEW_INDEXES = {
     },
     "quarantine.record": {
         "quarantine.record_pkey", "quarantine.record_space", "quarantine.record_session", "quarantine.record_created",
-        "quarantine.record_codes", "quarantine.record_words",
+        "quarantine.record_findings", "quarantine.record_words",
     },
 }  # fmt: skip
 
