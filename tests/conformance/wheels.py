@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import subprocess
@@ -55,6 +56,7 @@ def library(wheel: Path) -> ModuleType:
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(folder)
     middleware = folder / "deepagents" / "middleware"
+    importlib.import_module("langchain_anthropic")  # once: the patch drops what is imported meanwhile
     with mock.patch.dict(sys.modules):
         if (middleware / "_utils.py").exists():
             run_file(middleware / "_utils.py", "deepagents.middleware._utils")
