@@ -50,9 +50,10 @@ def test_a_hub_on_a_repository_shows_memory_alone(tmp_path, data_dir):
         told = json.loads(added.stdout)
         assert (told["files"], told["include"], told["exclude"]) == (1, ["*.md"], ["drafts/"])
         assert run("mount", "add", "/home/", "--dir", "/proc/1/root").returncode == 1
+    without_a_folder_the_demo_is_opened(data_dir)
 
 
-def test_without_a_folder_the_demo_is_opened(data_dir):
+def without_a_folder_the_demo_is_opened(data_dir):
     with running_in(data_dir, "--demo") as hub, httpx.Client(follow_redirects=True) as browser:
         assert sign_in_by_link(browser, hub.link).url.path == "/s/demo/"
         after = hub.process.stdout.readline()
