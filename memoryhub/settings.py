@@ -138,7 +138,6 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.socialaccount",
-    "allauth.socialaccount.providers.openid_connect",
     "allauth.mfa",
     "memoryhub",
 ]

@@ -9,7 +9,7 @@ from tests.running import TREE, clean
 
 # What few processes need, and which they load when they do.
 LATER = ("httpx", "fido2", "qrcode", "cryptography")
-FOR_REQUESTS = ("ninja", "pydantic")  # a fifth of the start of a command, which answers none
+FOR_REQUESTS = ("ninja", "pydantic", "requests")  # a quarter of the start of a command, which answers none
 LOAD = """
 import gc, sys, django
 from memoryhub.management.with_django import without_collections
