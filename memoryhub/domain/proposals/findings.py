@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from hashlib import sha256
 
 from django.conf import settings
+from django.db.models import F
 
 from memoryhub import detectors
 from memoryhub.db.cache import Cache
@@ -79,13 +80,14 @@ _found: Cache[list[Finding]] = Cache(
 
 
 def findings_of(space: Space, path: str, before: bytes | None, after: bytes | None) -> list[Finding]:
-    """Findings in what a change of a file makes of it, compared with what memory says already; `path` is empty for a text that
-    is no file's."""
-    known = known_texts(space, path, before)
-    parts = (part for one in known for part in (one.label.encode(), bytes_of(one.text)))
-    key = space.pk, _digest(path.encode(), before, after, *parts)
+    """Findings in what a change of a file makes of it, compared with what memory says already: the file itself, the sources of
+    prompts, and long-term memory. `path` is empty for a text that is no file's."""
+    sources, entries = _source_texts(space, path), list(NEWEST_ENTRIES(space.pk))
+    beside = [f"{name} {sha}" for name, sha, _ in sources] + [f"{number} {text}" for number, text in entries]
+    key = space.pk, _digest(path.encode(), before, after, *map(bytes_of, beside))
     if (found := _found.get(key)) is None:
-        found = findings_in(detectable(before), detectable(after), _unchanged_only(known, before, after))
+        known = [*_own_text(path, before, after), *_texts_beside(space, sources, entries)]
+        found = findings_in(detectable(before), detectable(after), known)
         if after and cannot_be_read(after):
             found = [UNREADABLE, *found]
         if all(one.code != detectors.COST for one in found):  # the next look may have more time
@@ -101,16 +103,6 @@ def _digest(*parts: bytes | None) -> bytes:
     return made.digest()
 
 
-def _unchanged_only(known: Sequence[KnownText], before: bytes | None, after: bytes | None) -> list[KnownText]:
-    """The file's own text counts as known only where the change leaves it: a moved line is no duplicate."""
-    if not known or before is None or known[0].text != text_of(before):
-        return list(known)
-    lines_after = set(text_of(after or b"").split("\n"))
-    added = lines_after - set(text_of(before).split("\n"))
-    own = "\n".join(line if line in lines_after and line not in added else "" for line in known[0].text.split("\n"))
-    return [replace(known[0], text=own), *known[1:]]
-
-
 NEWEST_ENTRIES = prepared(
     lambda space: LongtermEntry.objects.within(space).filter(state="active").order_by("-id")
     .values_list("number", "content")[:KNOWN_TEXTS_LIMIT]
@@ -118,21 +110,37 @@ NEWEST_ENTRIES = prepared(
 SOURCE_PATHS = prepared(lambda space: Source.objects.within(space).filter(is_on=True).values_list("path", flat=True))
 
 
-def known_texts(space: Space, path: str, before: bytes | None) -> list[KnownText]:
-    """What memory says already: the file itself, the sources of prompts, and long-term memory."""
-    paths = _source_paths(space) - {path}
-    rows = File.objects.within(space).filter(path__in=paths, is_deleted=False, thread_id="", size__lt=200_000)
-    newest = {(row.pk, row.revision): row.path for row in rows[:KNOWN_TEXTS_LIMIT]}
-    texts = Revision.objects.within(space).filter(
-        file_id__in=[pk for pk, _ in newest], number__in={n for _, n in newest}
+Sources = list[tuple[str, str, int]]
+
+
+def _source_texts(space: Space, path: str) -> Sources:
+    """Path, SHA-256 and key of the newest revision of each other source."""
+    newest = Revision.objects.within(space).filter(
+        file__path__in=_source_paths(space) - {path}, file__is_deleted=False, file__thread_id="", file__size__lt=200_000,
+        number=F("file__revision"),
+    )  # fmt: skip
+    return list(newest.order_by("file__path").values_list("file__path", "sha256", "pk")[:KNOWN_TEXTS_LIMIT])
+
+
+def _own_text(path: str, before: bytes | None, after: bytes | None) -> Iterator[KnownText]:
+    """The file's own text as far as the change leaves it: a moved line is no duplicate."""
+    if before and path:
+        yield KnownText(path, _unchanged(before, after))
+
+
+def _texts_beside(space: Space, sources: Sources, entries: Iterable[tuple[int, str]]) -> Iterator[KnownText]:
+    texts = dict(
+        Revision.objects.within(space).filter(pk__in=[pk for _, _, pk in sources]).values_list("pk", "content")
     )
-    known = [
-        KnownText(newest[row.file_id, row.number], text_of(bytes(row.content)))
-        for row in texts
-        if (row.file_id, row.number) in newest
-    ]
-    known += [KnownText(f"long-term memory L-{number}", content) for number, content in NEWEST_ENTRIES(space.pk)]
-    return [KnownText(path, text_of(before)), *known] if before and path else known
+    yield from (KnownText(path, text_of(bytes(texts[pk]))) for path, _, pk in sources if pk in texts)
+    yield from (KnownText(f"long-term memory L-{number}", content) for number, content in entries)
+
+
+def _unchanged(before: bytes, after: bytes | None) -> str:
+    """A text with empty lines in place of those that a change takes out or adds again."""
+    lines = text_of(before).split("\n")
+    stays = set(text_of(after or b"").split("\n"))
+    return "\n".join(line if line in stays else "" for line in lines)
 
 
 MAX_NAMES = 1000

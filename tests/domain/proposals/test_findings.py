@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from django.db import connection
 
 from memoryhub import detectors
 from memoryhub.detectors import Finding, changes
 from memoryhub.domain import files, longterm, prompts, proposals
-from memoryhub.domain.proposals import findings
+from memoryhub.domain.proposals import findings, kind_of
 from memoryhub.models import HUB, Proposal, Source
 from tests.domain.proposals.test_decide import PATH, TEXT, file, forge, space, write  # noqa: F401  fixtures
 
@@ -102,3 +103,23 @@ def test_what_took_too_long_is_looked_at_again(asked, monkeypatch):
         slow.setattr(changes, "find", lambda *_, **__: [Finding(detectors.COST, "high", 0, 1, 1, "Too long.")])
         assert {one.code for one in found(asked)} == {detectors.COST}
     assert {one.code for one in found(asked)} == {"hidden", "transient"}
+
+
+def test_of_each_source_one_text_is_read(asked):
+    """And none where the findings are known: histories of many sources would be megabytes for each page."""
+    for turn in range(5):
+        files.write(asked.space, HUB, OTHER, f"# Other {turn}\n".encode())
+    files.write(asked.space, HUB, "/memories/third.md", b"# Third\n")
+    prompts.add_source(asked.space, HUB, "/memories/third.md")
+    result, read = proposals.result(asked), []
+
+    def note(execute, sql, params, many, context):
+        done = execute(sql, params, many, context)
+        read.append(context["cursor"].rowcount if '"memoryhub_revision"."content"' in sql else 0)
+        return done
+
+    with connection.execute_wrapper(note):
+        kind_of(asked).findings(asked, result.before, result.after)
+        assert sum(read) == 2
+        kind_of(asked).findings(asked, result.before, result.after)
+        assert sum(read) == 2
