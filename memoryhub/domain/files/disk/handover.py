@@ -60,7 +60,7 @@ def take_over(mount: Mount) -> None:
                     mount.space, HUB, path, number, reason="The node that writes the directory is another", place=place
                 )
         except HubError as error:
-            log.warning("%s: %s", path, error.message)
+            log.warning("%s", error.message)
     Mount.objects.filter(pk=mount.pk, next_node=nodes.this_node()).update(node=nodes.this_node(), next_node="")
     mount.next_node = ""
     spaces.mark_setup(mount.space)
@@ -87,5 +87,5 @@ def write_waiting(mounts: list[Mount]) -> int:
         try:
             sync_file(of_space[0].space, path, place_in_mount(found, path))
         except HubError as error:
-            log.warning("%s: %s", path, error.message)
+            log.warning("%s", error.message)
     return count

@@ -83,9 +83,7 @@ def _recover_folder(mount: Mount, store: FilesystemStore, folder: str) -> int:
     except HubError as error:
         if error.code == "root_missing":
             raise
-        log.warning(
-            "%s: %s", mount.prefix + folder[1:], error.message
-        )  # one folder that is shut does not shut the rest
+        log.warning("%s", error.message)  # one folder that is shut does not shut the rest
         return 0
     for left in old:
         if left.content is not None:
