@@ -67,7 +67,7 @@ def values_of(form: forms.Form) -> dict[str, Any]:
 
 
 def changes_in_words(form: forms.Form, changed: dict[str, Any]) -> str:
-    """“Changes by agents: Need approval → Apply at once; Exclude”, or that nothing changed."""
+    """“Changes by agents: Need approval → Apply at once; Exclude changed”, or that nothing changed."""
     if not changed:
         return _("Nothing changed.")
     return "; ".join(change_in_words(form, name, value) for name, value in changed.items()) + "."
@@ -76,7 +76,7 @@ def changes_in_words(form: forms.Form, changed: dict[str, Any]) -> str:
 def change_in_words(form: forms.Form, name: str, value: Any) -> str:
     field, label = form.fields[name], form[name].label
     before, after = shown(field, form.initial.get(name, "")), shown(field, value)
-    return f"{label}: {before} → {after}" if before and after else str(label)
+    return f"{label}: {before} → {after}" if before and after else _("%(field)s changed") % {"field": label}
 
 
 def shown(field: forms.Field, value: Any) -> str:

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from memoryhub.domain import accounts, files, prompts, proposals
+from memoryhub.domain import accounts, files, prompts, proposals, spaces
 from memoryhub.models import HUB
 from tests.browser.conftest import PHONE
 
@@ -422,12 +422,17 @@ def test_ticks_count_without_scripts_and_ask_only_for_what_is_ticked(new_page, s
 
 @pytest.mark.parametrize("width", [390, 1280, 1920])
 def test_the_pages_use_their_window(new_page, sign_in_as, space, forge, inbox, width):
-    ask(space, forge)
+    long = "A name that somebody typed in because nobody told them to stop"
+    spaces.rename(space, HUB, name=long, description="")
+    prompts.create_agent(space, HUB, long)
+    ask(space, forge, reason="word" * 60)
     page = sign_in_as("reviewer", new_page(viewport={"width": width, "height": 900}))
     for path in ("", "1/", "1/?edit=1", "several/?n=1"):
         page.goto(inbox + path)
         used = page.locator("#main").bounding_box()
         assert used["x"] + used["width"] >= width - 1 and page.evaluate("document.documentElement.scrollWidth") <= width
+    page.goto(f"/s/{space.slug}/settings/access/")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_both_sides_have_their_line_numbers_where_there_is_little_room(space, forge, sign_in_as, new_page):

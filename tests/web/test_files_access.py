@@ -193,7 +193,7 @@ def test_saving_a_mount_says_what_changed_and_nothing_else_changes(as_role, shop
     owner = as_role("owner")
     page = one_line(owner.post(url, form, follow=True))
     assert (
-        "/shop/ Changes by agents: Need approval → Not allowed (read only); Changes on disk: Apply → Hold and put back; Exclude."
+        "/shop/ Changes by agents: Need approval → Not allowed (read only); Changes on disk: Apply → Hold and put back; Exclude changed."
         in page
     )
     mount.refresh_from_db()
