@@ -148,8 +148,8 @@ def standing_index(space: int, embedder: Embedder) -> str:
     found = standing_indexes.get(names, half_minute)
     if found is None:
         standing = _standing()
-        own, *shared = (standing.get(name, MISSING).is_valid for name in names)
-        found = IN_OWN if own else IN_SHARED if any(shared) else ""
+        own, shared = (standing.get(name, MISSING).is_valid for name in names)
+        found = IN_OWN if own else IN_SHARED if shared else ""
         standing_indexes.put(names, found, half_minute)
     return found
 
@@ -169,12 +169,10 @@ MISSING = State(is_valid=False, is_made=False)
 
 
 @lru_cache(maxsize=1024)
-def index_names(space: int, embedded_by: str) -> tuple[str, ...]:
-    """The names of the indexes that a space's vectors may be in: its own, the shared one, and the shared one of older versions;
-    PostgreSQL cuts names at 63 bytes."""
-    by = sha256(embedded_by.encode()).hexdigest()[:16]
-    older = f"embedding_near_{by}"
-    return f"{OWN}{int(space)}_{by}_{EF_CONSTRUCTION}", f"{older}_{EF_CONSTRUCTION}", older
+def index_names(space: int, embedded_by: str) -> tuple[str, str]:
+    """The names of the indexes that a space's vectors may be in: its own, and the shared one; PostgreSQL cuts names at 63 bytes."""
+    by = f"{sha256(embedded_by.encode()).hexdigest()[:16]}_{EF_CONSTRUCTION}"
+    return f"{OWN}{int(space)}_{by}", f"embedding_near_{by}"
 
 
 def _standing() -> dict[str, State]:
@@ -188,7 +186,7 @@ def let_in_all() -> int:
     for space in large:
         with suppress(EmbedderUnavailable):
             asked.append((space, serving_embedder(space)))
-    # First: a process that searches learns within half a minute of an index that the last run made, and needs the older one till then.
+    # First: a process that searches learns within half a minute of an index that the last run made, and needs the shared one till then.
     drop_needless_indexes(asked if len(asked) == len(large) else ())
     return add_to_vector_index(*asked)
 
@@ -221,10 +219,8 @@ def chunk_count(space: Space) -> int:
 
 
 def make_vector_index(space: Space, embedder: Embedder) -> None:
-    """Makes the index of a space unless it stands; nobody waits for it, and without it everything is looked at one by one.
-
-    One that is shared, as older versions made it, serves until this one stands.
-    """
+    """Makes the index of a space unless it stands; nobody waits for it, and without it everything is looked at one by one, or by the
+    index that is shared."""
     if not _index_to_make(space, embedder):
         return
     with locks.try_exclusive(WORK) as is_first, connection.cursor() as cursor:
@@ -243,7 +239,7 @@ def make_vector_index(space: Space, embedder: Embedder) -> None:
 
 def _index_to_make(space: Space, embedder: Embedder) -> str:
     """The name of the index that the space lacks: none while somebody makes it."""
-    own, shared, _ = index_names(space.pk, embedder.embedded_by)
+    own, shared = index_names(space.pk, embedder.embedded_by)
     standing = _standing()
     has_room = sum(name.startswith(OWN) and state.is_valid for name, state in standing.items()) < MOST_OWN
     wanted = own if has_room else shared
@@ -262,29 +258,27 @@ def _drop(cursor: Any, names: Iterable[str]) -> None:
 def drop_vector_index(space: Space, embedded_by: str) -> None:
     """Drops the index of an embedder of which the space has no vectors any more, and what others share where none has; where one
     makes some again, it is made again."""
-    own, *shared = index_names(space.pk, embedded_by)
+    own, shared = index_names(space.pk, embedded_by)
     left = Embedding.objects.filter(embedded_by=embedded_by)
     with locks.in_turn(WORK), connection.cursor() as cursor:
         if left.filter(space_id=space.pk).exists():
             return
-        _drop(cursor, [own] if left.exists() else [own, *shared])
+        _drop(cursor, [own] if left.exists() else [own, shared])
     forget_vector_index()
 
 
 def drop_needless_indexes(large: Sequence[tuple[Space, Embedder]]) -> None:
-    """Drops the indexes of spaces that are gone or small by now, and shared ones as soon as each of these large spaces has its own;
-    one that an older version made also where each has another."""
+    """Drops the indexes of spaces that are gone or small by now, and the shared ones as soon as each of these large spaces has its own."""
     standing = {name: state.is_valid for name, state in _standing().items()}
-    spaces = {name: int(name.split("_")[2]) for name in standing if name.startswith(OWN)}
     used = set(_spaces_above(MAX_EXACT).values_list("pk", flat=True))
-    needless = {name for name, space in spaces.items() if space not in used}
+    needless = {name for name in standing if name.startswith(OWN) and int(name.split("_")[2]) not in used}
     names = [
         index_names(space.pk, one.embedded_by) for space, one in large if is_large(chunk_count(space), one.dimensions)
     ]
-    if all(standing.get(own) for own, _, _ in names):
-        needless |= {shared for _, shared, _ in names}
-    if all(standing.get(own) or standing.get(shared) for own, shared, _ in names):
-        needless |= {older for _, _, older in names}
+    if all(standing.get(own) for own, _ in names):
+        needless |= {
+            one for _, shared in names for one in (shared, shared.rpartition("_")[0])
+        }  # the latter by older versions
     needless &= standing.keys()
     if needless:
         with locks.try_exclusive(WORK) as is_first, connection.cursor() as cursor:

@@ -110,26 +110,17 @@ def test_the_few_that_one_agent_has_among_many_are_all_found(space, forge, monke
     assert nearest(space, monkeypatch, query, agent=forge, scope="agent") == farthest[::-1]
 
 
-def test_the_index_of_an_older_version_serves_until_every_large_space_has_its_own(space, monkeypatch):
+def test_the_shared_index_serves_until_every_large_space_has_its_own(space, monkeypatch):
     _, noise = fill_with_noise(space, 600)
-    vector_index.let_in_all()
     embedder = retrieval.serving_embedder(space)
-    own, shared, older = vector_index.index_names(space.pk, embedder.embedded_by)
-    with monkeypatch.context() as patched, connection.cursor() as cursor:
-        cursor.execute(f'DROP INDEX "{own}"')
+    own, shared = vector_index.index_names(space.pk, embedder.embedded_by)
+    with monkeypatch.context() as patched:
         patched.setattr(vector_index, "MOST_OWN", 0)
-        vector_index.make_vector_index(space, embedder)
-        cursor.execute(f'ALTER INDEX "{shared}" RENAME TO "{older}"')
-    vector_index.forget_vector_index()
-    assert vector_index.standing_index(space.pk, embedder)
+        vector_index.let_in_all()
+    assert indexes() == {shared} and vector_index.standing_index(space.pk, embedder)
     before = nearest(space, monkeypatch, noise[0])
-    monkeypatch.setattr(vector_index, "make_vector_index", lambda space, embedder: None)  # another process is at it
     vector_index.let_in_all()
-    assert indexes() == {older}
-    monkeypatch.undo()
-    large_from_500_on(monkeypatch)
-    vector_index.let_in_all()
-    assert indexes() == {own, older}, "another process may not know of its own yet"
+    assert indexes() == {own, shared}, "another process may not know of its own yet"
     assert used(space, noise[0]) == {own}
     vector_index.let_in_all()
     assert indexes() == {own} and nearest(space, monkeypatch, noise[0]) == before
@@ -143,7 +134,7 @@ def test_each_large_space_has_an_index_of_its_own_until_there_are_too_many(space
     monkeypatch.setattr(vector_index, "MOST_OWN", 1)
     vector_index.let_in_all()
     by = retrieval.serving_embedder(space).embedded_by
-    (own, shared, _), theirs = (vector_index.index_names(one.pk, by) for one in (space, other))
+    (own, shared), theirs = (vector_index.index_names(one.pk, by) for one in (space, other))
     assert indexes() in ({own, shared}, {theirs[0], shared}) and used(space, noise[0]) in ({own}, {shared})
     Embedding.objects.within(other).delete()
     other.delete()
