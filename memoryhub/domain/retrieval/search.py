@@ -13,7 +13,6 @@ from operator import itemgetter
 from typing import Any
 
 from django.db import connection
-from django.db.models import QuerySet
 
 from memoryhub.db import fragments, statements
 from memoryhub.db.cache import Cache
@@ -138,13 +137,8 @@ def _embed(embedder: Embedder, texts: list[str]) -> list[Any]:
 
 def _shown(hit: Hit, candidate: Candidate, asked: list[str]) -> Hit:
     text, marks = snippet(hit.text, asked)
-    by = (
-        "words and meaning"
-        if candidate.words and (candidate.cosine or 0) > 0.3
-        else "words"
-        if candidate.words
-        else "meaning"
-    )
+    is_meant = (candidate.cosine or 0) > 0.3
+    by = "meaning" if not candidate.words else "words and meaning" if is_meant else "words"
     return replace(
         hit, snippet=text, marks=marks, score=round(candidate.mixed, 4), by=by, cosine=candidate.cosine,
         words=candidate.words,
@@ -205,19 +199,15 @@ def _list_words(space: Space) -> None:
         listed_revisions.put(space.pk, True, space.revision)
 
 
-def _records(space: Space, query: str) -> QuerySet[Record]:
-    """Quarantine records with the words of a query, newest first; discarded ones are left out."""
-    found = Record.objects.within(space).not_in_state(space, RecordState.DISCARDED).defer("words").order_by("-id")
-    return found.filter(query_words.records_with(query)) if query.strip() else found
-
-
 def _in_quarantine(space: Space, query: str, agent: Agent | None, limit: int) -> list[Hit]:
+    """Records with the words of a query, newest first; discarded ones are left out."""
+    found = Record.objects.within(space).not_in_state(space, RecordState.DISCARDED).defer("words").order_by("-id")
     return [
         Hit(
             "quarantine", str(one.pk), f"{one.node_kind} in {one.session_id}", f"quarantine/{one.pk}/", one.content,
             one.created_at, one.agent_name,
         )
-        for one in _records(space, query)[:limit]
+        for one in found.filter(query_words.records_with(query))[:limit]
     ]  # fmt: skip
 
 
@@ -225,17 +215,12 @@ def _in_working(space: Space, query: str, agent: Agent | None, limit: int) -> li
     asked = word_rank.split_words(query)
     return [
         Hit(
-            "working",
-            str(one.pk),
-            _session_shown(one, agent) or "An entry",
-            f"working/#w{one.pk}",
-            one.content,
-            one.created_at,
+            "working", str(one.pk), _session_shown(one, agent) or "An entry", f"working/#w{one.pk}", one.content, one.created_at,
             one.agent_name,
         )
         for one in _readable_working(space, agent)
         if has_all(one.content, asked)
-    ][:limit]
+    ][:limit]  # fmt: skip
 
 
 def _session_shown(one: WorkingEntry, agent: Agent | None) -> str:
@@ -268,18 +253,8 @@ def _in_proposals(space: Space, query: str, agent: Agent | None, limit: int) -> 
         text, fact = _texts_of(one)
         if has_all(f"{one.path} {text}", asked) or query.lstrip("#") == str(one.number):
             title = f"#{one.number} {one.path or ('a promotion' if one.kind == Proposal.Kind.PROMOTION else one.thing)}, {one.state}"
-            hits.append(
-                Hit(
-                    "proposals",
-                    str(one.number),
-                    title,
-                    f"proposals/{one.number}/",
-                    text,
-                    one.created_at,
-                    one.agent_name,
-                    fact=fact,
-                )
-            )
+            url = f"proposals/{one.number}/"
+            hits.append(Hit("proposals", str(one.number), title, url, text, one.created_at, one.agent_name, fact=fact))
     return hits[:limit]
 
 
@@ -301,17 +276,11 @@ def _in_activity(space: Space, query: str, agent: Agent | None, limit: int) -> l
     lines = activity.find_lines(space, words=query, newest=MAX_LINES)[:limit]
     return [
         Hit(
-            "activity",
-            str(one.pk),
-            f"{one.actor_name} {one.says}",
-            one.address,
-            f"{one.thing}{one.ending}".strip(),
-            one.at,
-            one.actor_name,
-            adds=one.ending,
+            "activity", str(one.pk), f"{one.actor_name} {one.says}", one.address, f"{one.thing}{one.ending}".strip(), one.at,
+            one.actor_name, adds=one.ending,
         )
         for one in lines
-    ]
+    ]  # fmt: skip
 
 
 FIND: dict[str, Callable[[Space, str, Agent | None, int], list[Hit]]] = {
