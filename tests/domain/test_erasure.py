@@ -259,6 +259,14 @@ def test_an_exact_text_goes_alone_and_marks_say_where_it_was(space, forge, rk, r
     ]
 
 
+def test_an_entry_that_loses_a_word_leaves_it_in_no_count(space, rk):
+    longterm.store(space, rk, "The desk of Marlowe closes at five.")
+    erasure.erase_now(space, HUB, Target("text", "Marlowe"))
+    assert anywhere("marlow") == anywhere("Marlowe") == {}
+    assert longterm.get(space, 1).content == "The desk of  closes at five."
+    assert Erasure.objects.get().found == {}
+
+
 def test_a_file_in_utf_16_loses_the_words_too(space, rk, rules):
     files.write(space, rk, "/memories/wide.md", f"# Calls\n\n{TEXT}\nlast\n".encode("utf-16"))
     erasure.erase_now(space, HUB, Target("text", TEXT))

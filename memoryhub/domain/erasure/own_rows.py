@@ -111,14 +111,14 @@ def _erase_entries(space: Space, ids: list[int], counts: Counter[str]) -> None:
             entry.delete()
         counts["longtermentry"] += len(found)
         _erase_lines(space, "longterm.%", [entry.number for entry in found], counts)
-        _drop_empty_words(space, counts)
 
 
-def _drop_empty_words(space: Space, counts: Counter[str]) -> None:
-    """The words that no chunk has any more: nothing else would ever delete them."""
+@transaction.atomic
+def drop_empty_words(space: Space, tally: Callable[[Counter[str]], None]) -> None:
+    """Deletes the words that no chunk has any more: nothing else would ever do so."""
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM memoryhub_lexemecount WHERE space_id = %s AND chunks <= 0", [space.pk])
-        counts["lexemecount"] += cursor.rowcount
+        tally(Counter({"lexemecount": cursor.rowcount}))
 
 
 def _erase_working(space: Space, ids: list[int], counts: Counter[str]) -> None:

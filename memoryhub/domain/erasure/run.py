@@ -20,7 +20,7 @@ from memoryhub.domain import activity, jobs, longterm, spaces
 from memoryhub.domain.erasure import file_texts, places
 from memoryhub.domain.erasure.copies import Copies
 from memoryhub.domain.erasure.file_texts import FileErasure
-from memoryhub.domain.erasure.own_rows import erase_own_rows, stop_imports
+from memoryhub.domain.erasure.own_rows import drop_empty_words, erase_own_rows, stop_imports
 from memoryhub.domain.erasure.receipts import backups_with
 from memoryhub.domain.erasure.targets import KINDS, Target, keyed_hash
 from memoryhub.domain.erasure.words import Words, words_of
@@ -134,6 +134,7 @@ def erase_once(
     for space in spaces_of(erasure):
         erase_own_rows(space, words, tally)
         _erase_from_entries(space, actor_of(erasure), needles, tally)
+        drop_empty_words(space, tally)
         _mark_changed(space)
     copies = Copies(words, needles, erasure.space_id, name_for, tally)
     copies.erase(progress)
