@@ -17,7 +17,7 @@ from memoryhub.detectors import Finding
 from memoryhub.domain import activity, files, prompts, quotas, spaces
 from memoryhub.domain.proposals import findings
 from memoryhub.domain.proposals.kinds import FILE_EDITS, kind_of
-from memoryhub.domain.proposals.results import Result, check_marks, published, result, result_on
+from memoryhub.domain.proposals.results import Result, check_marks, result, result_on
 from memoryhub.domain.proposals.state import (
     OPEN,
     add_notice,
@@ -168,7 +168,7 @@ def propose_template(report: prompts.Report) -> Proposal:
     proposal.same_as = same_as(proposal, but="version")
     if answered := _pending_twin(proposal) or _rejected_twin(proposal):
         return answered
-    now = published(proposal)
+    now = kind.published(proposal)
     proposal.base_sha256 = now.sha256 if now and now.content else ""
     found = kind.findings(proposal, now.content if now else None, proposal.content)
     spaces.refuse_secrets(space, found, report.text)
@@ -225,7 +225,8 @@ def _pending_twin(proposal: Proposal) -> Proposal | None:
 def _result_when_asked(proposal: Proposal) -> Result:
     """What it makes of the published text, else of what the agent's newest pending proposal makes of that, on which it is stacked
     then."""
-    kind, now = kind_of(proposal), published(proposal)
+    kind = kind_of(proposal)
+    now = kind.published(proposal)
     before = now.content if now else None
     proposal.base_revision, proposal.base_sha256 = (now.revision, now.sha256) if now else (None, "")
     try:

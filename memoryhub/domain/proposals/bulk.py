@@ -10,8 +10,8 @@ from memoryhub.domain import files
 from memoryhub.domain.accounts import require
 from memoryhub.domain.prompts import PromptChange
 from memoryhub.domain.proposals.decide import agents_barred, approve, reject
-from memoryhub.domain.proposals.kinds import sha_of
-from memoryhub.domain.proposals.results import SECONDS_FOR_MANY, TOO_LONG, Result, published, result, result_on
+from memoryhub.domain.proposals.kinds import kind_of, sha_of
+from memoryhub.domain.proposals.results import SECONDS_FOR_MANY, TOO_LONG, Result, result, result_on
 from memoryhub.domain.proposals.reviewing import prompt_changes
 from memoryhub.domain.proposals.state import Parents, get, parents_of
 from memoryhub.domain.proposals.undo import reopen, undo
@@ -93,7 +93,7 @@ def plan(space: Space, numbers: Iterable[int], actor: Actor) -> Plan:
 def _on_top(proposal: Proposal, texts: Texts, applied: set[int], barred: set[int | None], parents: Parents) -> Result:
     """The result on the texts as those before would leave them; notes in `texts` and `applied` what it does itself."""
     try:
-        below = texts[proposal.path] if proposal.path in texts else published(proposal)
+        below = texts[proposal.path] if proposal.path in texts else kind_of(proposal).published(proposal)
     except HubError as error:
         return Result(proposal, None, None, None, error.message)
     made = result_on(proposal, below, applied=applied, parents=parents)

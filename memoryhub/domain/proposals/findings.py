@@ -122,10 +122,12 @@ def _source_texts(space: Space, path: str) -> Sources:
     return list(newest.order_by("file__path").values_list("file__path", "sha256", "pk")[:KNOWN_TEXTS_LIMIT])
 
 
-def _own_text(path: str, before: bytes | None, after: bytes | None) -> Iterator[KnownText]:
-    """The file's own text as far as the change leaves it: a moved line is no duplicate."""
-    if before and path:
-        yield KnownText(path, _unchanged(before, after))
+def _own_text(path: str, before: bytes | None, after: bytes | None) -> list[KnownText]:
+    """The file's own text, with empty lines in place of those that the change takes out: a moved line is no duplicate."""
+    if not (before and path):
+        return []
+    stays = set(text_of(after or b"").split("\n"))
+    return [KnownText(path, "\n".join(line if line in stays else "" for line in text_of(before).split("\n")))]
 
 
 def _texts_beside(space: Space, sources: Sources, entries: Iterable[tuple[int, str]]) -> Iterator[KnownText]:
@@ -134,13 +136,6 @@ def _texts_beside(space: Space, sources: Sources, entries: Iterable[tuple[int, s
     )
     yield from (KnownText(path, text_of(bytes(texts[pk]))) for path, _, pk in sources if pk in texts)
     yield from (KnownText(f"long-term memory L-{number}", content) for number, content in entries)
-
-
-def _unchanged(before: bytes, after: bytes | None) -> str:
-    """A text with empty lines in place of those that a change takes out or adds again."""
-    lines = text_of(before).split("\n")
-    stays = set(text_of(after or b"").split("\n"))
-    return "\n".join(line if line in stays else "" for line in lines)
 
 
 MAX_NAMES = 1000

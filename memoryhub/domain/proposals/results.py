@@ -105,14 +105,9 @@ class Result:
         return text if len(text) <= LARGEST_DIFF else text[:LARGEST_DIFF] + "\n… the diff goes on\n"
 
 
-def published(proposal: Proposal) -> files.Published | None:
-    """The text that stands at the proposal's path now, with what changed on disk taken in."""
-    return kind_of(proposal).published(proposal)
-
-
 def result(proposal: Proposal) -> Result:
     """What the proposal would make now."""
-    return result_on(proposal, published(proposal))
+    return result_on(proposal, kind_of(proposal).published(proposal))
 
 
 def result_on(
@@ -177,10 +172,10 @@ def _text_for(
     proposal: Proposal, found: dict[str, files.Published | None], mounts: list[Mount]
 ) -> files.Published | None:
     if not proposal.path:
-        return published(proposal)
+        return kind_of(proposal).published(proposal)
     mount = files.find_mount(mounts, proposal.path) if proposal.thread_id else None
     if mount is not None and mount.store == Mount.Store.THREAD:
-        return published(proposal)
+        return kind_of(proposal).published(proposal)
     return found.get(proposal.path)
 
 

@@ -17,7 +17,8 @@ from django.utils import timezone
 from memoryhub.db import statements
 from memoryhub.domain import activity, spaces
 from memoryhub.domain.jobs import periodic
-from memoryhub.domain.proposals.results import Result, published, result, result_on
+from memoryhub.domain.proposals.kinds import kind_of
+from memoryhub.domain.proposals.results import Result, result, result_on
 from memoryhub.domain.proposals.state import (
     OPEN,
     add_notice,
@@ -175,7 +176,7 @@ def _problems(space: Space, waiting: list[Proposal]) -> list[tuple[Proposal, str
     for thread in dict.fromkeys(one.thread_id for one in waiting):
         mine = [one for one in waiting if one.thread_id == thread]
         try:
-            now = published(mine[0])
+            now = kind_of(mine[0]).published(mine[0])
         except HubError:
             continue
         found += [(one, why) for one in mine if (why := result_on(one, now, parents=parents).problem)]
