@@ -224,7 +224,7 @@ def _join_changes(answer: str, held: str, *changes: tuple[str, str, bool]) -> st
 
 
 def insert_rows(
-    model: Any, *rows: Mapping[str, Any], name: str = "", over: str = "", of: str = "", params: Sequence[Any] = ()
+    model: Any, *rows: Mapping[str, Any], over: str = "", of: str = "", params: Sequence[Any] = ()
 ) -> Change:
     """The change that inserts rows, given by column; columns that they do not have get their default. Returns their keys.
 
@@ -233,9 +233,10 @@ def insert_rows(
     """
     given: Any = rows[0] if len(rows) == 1 else rows
     return Change(
-        _insert_sql(model, tuple(rows[0]), len(rows) > 1, over, of), [Jsonb(given, dumps=_to_json), *params], name,
+        _insert_sql(model, tuple(rows[0]), len(rows) > 1, over, of),
+        [Jsonb(given, dumps=_to_json), *params],
         follows=bool(of),
-    )  # fmt: skip
+    )
 
 
 @lru_cache(maxsize=256)

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
-from django.utils import timezone
 
 from memoryhub.db import statements
 from memoryhub.db.cache import Cache
-from memoryhub.db.prepared import prepared
 from memoryhub.domain import retrieval
 from memoryhub.domain.longterm import entries, projection
 from memoryhub.embedders import Embedder, EmbedderUnavailable
@@ -147,16 +145,6 @@ class Survey:
     picture: projection.Picture | None = None
 
 
-DUE = prepared(
-    lambda space, today: (
-        entries.entries_of(space)
-        .filter(state__in=entries.LIVE, review_by__lte=today)
-        .order_by("review_by", "number")
-        .values_list("number", flat=True)[:MAX_ENTRIES]
-    )
-)
-
-
 def draw_map(space: Space, part: str = "", newcomers: Sequence[Newcomer] = ()) -> Map | None:
     """The newest entries, or a part of them drawn larger, and who is about to enter; nothing while the embedder has no name."""
     try:
@@ -164,7 +152,7 @@ def draw_map(space: Space, part: str = "", newcomers: Sequence[Newcomer] = ()) -
     except EmbedderUnavailable:
         return None
     ground = survey(space, embedder)
-    due = set(DUE(space.pk, timezone.localdate()))
+    due = set(entries.due(space).values_list("number", flat=True)[:MAX_ENTRIES])
     return _draw_part(ground, part, due, newcomers) if ground.entries else None
 
 
