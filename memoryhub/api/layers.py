@@ -91,8 +91,8 @@ def newest(request: HttpRequest, limit: int = 10, cursor: Cursor = "", next: Nex
     caller: Caller = request.auth
     if not 1 <= limit <= working.MAX_ENTRIES:
         raise Invalid(f"limit is a number from 1 to {working.MAX_ENTRIES}.", code="invalid", field="limit")
-    before = number_in(cursor or next) if cursor or next else 2**63 - 1
-    found = working.older(caller.space, before, agent=caller.agent, limit=limit + 1)
+    before = number_in(cursor or next) if cursor or next else working.AFTER_ALL
+    found = working.newest(caller.space, agent=caller.agent, limit=limit + 1, before=before)
     following = encode_cursor(found[limit - 1].id) if len(found) > limit else None
     return json_response({"items": fields_of_each(WorkingItem, found[:limit]), "next": following})
 

@@ -2,6 +2,7 @@
 
 from memoryhub.domain.working.corrections import corrections, history
 from memoryhub.domain.working.entries import (
+    AFTER_ALL,
     AGENT,
     GROUP,
     MAX_ENTRIES,
@@ -18,7 +19,6 @@ from memoryhub.domain.working.entries import (
     newest,
     newest_of,
     newest_of_both,
-    older,
     pin,
     put_back,
     remove,

@@ -59,26 +59,27 @@ DELETE FROM memoryhub_workingentry WHERE id IN (
 # One key, one walk along the index; an array of keys would be sorted first. A moment as a number is read ten times quicker.
 NEWEST = """
 SELECT {columns} FROM memoryhub_workingentry
-WHERE space_id = {space} AND agent_key = {key} AND (expires_at > now() OR is_pinned) AND removed_at IS NULL
+WHERE space_id = {space} AND agent_key = {key} AND (expires_at > now() OR is_pinned) AND removed_at IS NULL{older}
 ORDER BY id DESC LIMIT {most}
 """
 COLUMNS = "id, content, metadata, date_part('epoch', created_at), date_part('epoch', expires_at), agent_name, scope, is_pinned, times"
-OF_ONE = NEWEST.format(columns=COLUMNS, space="%s", key="%s", most="%s")
-OLDER = OF_ONE.replace("ORDER BY", "AND id < %s ORDER BY")
+OF_ONE = NEWEST.format(columns=COLUMNS, space="%s", key="%s", older=" AND id < %s", most="%s")
+AFTER_ALL = 2**63 - 1  # larger than the id of any entry
 
 
 def newest_of(columns: str, space: str, key: str, most: str) -> str:
     """The SQL for the newest of the group (key 0) or of one agent's own."""
-    return NEWEST.format(columns=columns, space=space, key=key, most=most)
+    return NEWEST.format(columns=columns, space=space, key=key, older="", most=most)
 
 
-def newest_of_both(columns: str, space: str, agent: str, most: str) -> str:
+def newest_of_both(columns: str, space: str, agent: str, most: str, older: str = "") -> str:
     """The SQL for the newest that an agent may read, of the group's and its own; the id comes first among the columns."""
-    group, own = (NEWEST.format(columns=columns, space=space, key=key, most=most) for key in ("0", agent))
+    given = {"columns": columns, "space": space, "older": older, "most": most}
+    group, own = (NEWEST.format(key=key, **given) for key in ("0", agent))
     return f"({group}) UNION ALL ({own}) ORDER BY id DESC LIMIT {most}"
 
 
-OF_BOTH = newest_of_both(COLUMNS, "%(space)s", "%(agent)s", "%(most)s")
+OF_BOTH = newest_of_both(COLUMNS, "%(space)s", "%(agent)s", "%(most)s", " AND id < %(before)s")
 
 
 @dataclass(slots=True)
@@ -151,23 +152,19 @@ def _trim(space: Space, key: int) -> statements.Change:
     return statements.Change(TRIM, [space.pk, key, space.pk, key, spaces.get_setting(space, "working_limit") - 1])
 
 
-def newest(space: Space, *, agent: Agent | None = None, limit: int = 10, scope: str | None = None) -> list[WorkingItem]:
-    """The newest live entries that an agent (or, without one, the group) may read."""
-    limit = min(limit, MAX_ENTRIES)
+def newest(
+    space: Space, *, agent: Agent | None = None, limit: int = 10, scope: str | None = None, before: int = AFTER_ALL
+) -> list[WorkingItem]:
+    """The newest live entries that an agent (or, without one, the group) may read; `before`: those with a smaller id."""
     keys = _agent_keys(agent, scope)
     if not keys or not limit:
         return []
     if len(keys) == 1:
-        rows = statements.rows(OF_ONE, [space.pk, keys[0], limit])
+        rows = statements.rows(OF_ONE, [space.pk, keys[0], before, limit])
     else:
-        rows = statements.rows(OF_BOTH, {"space": space.pk, "agent": keys[1], "most": limit})
+        given = {"space": space.pk, "agent": keys[1], "before": before, "most": limit}
+        rows = statements.rows(OF_BOTH, given)
     return [_item(found) for found in rows]
-
-
-def older(space: Space, before: int, *, agent: Agent | None = None, limit: int = 10) -> list[WorkingItem]:
-    """The newest live entries below this one, that an agent (or, without one, the group) may read."""
-    found = [row for key in _agent_keys(agent, None) for row in statements.rows(OLDER, [space.pk, key, before, limit])]
-    return [_item(row) for row in sorted(found, reverse=True, key=lambda row: row[0])[:limit]]
 
 
 def _item(found: tuple[Any, ...]) -> WorkingItem:
