@@ -50,7 +50,7 @@ class Settings:
     def place(self) -> str:
         """The address without a password that someone may have put into it."""
         parts = urlsplit(self.url)
-        return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path.rstrip('/')}"
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
 
     @cached_property
     def path(self) -> str:
@@ -217,7 +217,11 @@ def kept_headers(*given: dict[str, str]) -> dict[str, str]:
 
 def query(params: dict[str, Any]) -> str:
     """The query of an address; truth as JSON has it."""
-    return urlencode({name: str(value).lower() if isinstance(value, bool) else value for name, value in params.items()})
+    given = {name: str(value).lower() if isinstance(value, bool) else value for name, value in params.items()}
+    try:
+        return urlencode(given)
+    except UnicodeEncodeError:
+        raise Invalid("The query holds half a character (a lone surrogate).", code="invalid_content") from None
 
 
 def body_bytes(body: dict[str, Any]) -> bytes:

@@ -227,9 +227,11 @@ def test_nobody_there(cache_dir):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    hub = MemoryHub(f"http://127.0.0.1:{port}", "mh_x", cache_dir=cache_dir, retries=1)
-    with hub, pytest.raises(HubUnavailable, match=r"memoryhub up.*MEMORYHUB_URL"):
-        hub.working()
+    for place in (f"127.0.0.1:{port}", f"[::1]:{port}"):
+        hub = MemoryHub(f"http://me:secret@{place}/", "mh_x", cache_dir=cache_dir, retries=1)
+        with hub, pytest.raises(HubUnavailable, match=r"memoryhub up.*MEMORYHUB_URL") as away:
+            hub.working()
+        assert away.value.message.startswith(f"http://{place} cannot be reached.")
 
 
 def test_hub_away_gives_last_good_copies(server, hub):

@@ -175,6 +175,14 @@ def test_a_query_too_long_for_an_address_is_refused_here(server, hub):
     assert not server.asked
 
 
+def test_a_query_of_half_a_character_and_a_header_of_two_lines_are_refused_here(server, hub):
+    with pytest.raises(Invalid, match="lone surrogate"):
+        hub.search("\ud800")
+    with pytest.raises(Invalid, match="control character"):
+        hub.write("/memories/a.md", "x", if_match="x\r\nEvil: 1")
+    assert not server.asked
+
+
 def test_metadata_that_is_no_json_is_refused_here(server, hub):
     from memoryhub.client import HubRefused
 
