@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 
-import pytest
-
 from memoryhub.detectors.coherence import says_nothing
+from tests.cases import for_each
 from tests.fixtures import held_out
 from tests.fixtures.coherence_texts import COHERENT, COHERENT_HELD_OUT
 
@@ -20,12 +19,12 @@ FACTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", NOTHING)
+@for_each(NOTHING)
 def test_acknowledgements_say_nothing(text):
     assert says_nothing(text)
 
 
-@pytest.mark.parametrize("text", FACTS)
+@for_each(FACTS)
 def test_a_short_fact_says_something(text):
     assert not says_nothing(text)
 

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.cases import for_each
 from tests.detectors import findings_of
 from tests.fixtures.coherence_texts import COHERENT, COHERENT_HELD_OUT, INCOHERENT, INCOHERENT_HELD_OUT
 
 
-@pytest.mark.parametrize(
-    ("kind", "text"),
-    [("empty", " \n\t"), ("gibberish", "xkcdq wrtzpl bvnmqw qwrtzp lkjhgf"), ("gibberish", "@@##!! ~~~ %%% ^^^ &&& ***"),
+@for_each([("empty", " \n\t"), ("gibberish", "xkcdq wrtzpl bvnmqw qwrtzp lkjhgf"), ("gibberish", "@@##!! ~~~ %%% ^^^ &&& ***"),
      ("repetition", "the same again " * 30), ("repetition", "- deploy is done\n" * 9), ("error-dump", 'Traceback (most recent call last):\n  File "a.py", line 1\nValueError: no'),
      ("error-dump", "Error: 503 Service Unavailable"), ("error-dump", "ConnectionError: host is down"), ("refusal", "I'm sorry, but I can't help with that request."),
      ("refusal", "As an AI language model, I do not have opinions."), ("json", '{"a": 1, "b": [1, 2'), ("markdown", "Do this:\n```sh\nmake run\n"),
-     ("truncated", "The refund is booked to the clearing account first, after that the bank confirms it and"), ("truncated", "Steps: one, two [truncated]")],
-)  # fmt: skip
+     ("truncated", "The refund is booked to the clearing account first, after that the bank confirms it and"), ("truncated", "Steps: one, two [truncated]")])  # fmt: skip
 def test_incoherent_texts(kind: str, text: str) -> None:
     assert kind in [one.kind for one in findings_of("coherence", text)]
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["Card refunds take 5 to 10 days to show at the bank.", "ok", "42", '{"refunds": 3}', "[link](https://example.com)", "entry 17", "退款需要五到十天。",
-     "When a job fails with ConnectionError, restart the tunnel and try again.", "```sh\nmake run\n```\n", "- a\n- b\n- c\n", "SELECT id FROM ledger WHERE paid"],
-)  # fmt: skip
+@for_each(["Card refunds take 5 to 10 days to show at the bank.", "ok", "42", '{"refunds": 3}', "[link](https://example.com)", "entry 17", "退款需要五到十天。",
+     "When a job fails with ConnectionError, restart the tunnel and try again.", "```sh\nmake run\n```\n", "- a\n- b\n- c\n", "SELECT id FROM ledger WHERE paid"])  # fmt: skip
 def test_knowledge_is_coherent(text: str) -> None:
     assert findings_of("coherence", text) == []
 
@@ -49,19 +42,13 @@ def test_a_stuck_model_is_found_where_it_began_to_repeat_itself() -> None:
     assert (one.kind, one.line) == ("repetition", 1) and 15 < one.start < 45
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["\n".join(f"shelf {n} holds {n * 7 % 11} boxes" for n in range(60)), "; ".join(f"shelf {n} holds {n * 7 % 11} boxes" for n in range(60)),
+@for_each(["\n".join(f"shelf {n} holds {n * 7 % 11} boxes" for n in range(60)), "; ".join(f"shelf {n} holds {n * 7 % 11} boxes" for n in range(60)),
      "\n".join(f"- {n:02}:00 open" for n in range(24)), "\n".join(f"room {n} is free" for n in range(101, 160)), "\n".join(f"10.0.0.{n} printer" for n in range(40)),
-     "\n".join(f"| A-{n} | paid | {n * 13} EUR |" for n in range(50)), "chapter 1 page 1, " + ", ".join(f"chapter {n} page {n * 12}" for n in range(2, 50))],
-)  # fmt: skip
+     "\n".join(f"| A-{n} | paid | {n * 13} EUR |" for n in range(50)), "chapter 1 page 1, " + ", ".join(f"chapter {n} page {n * 12}" for n in range(2, 50))])  # fmt: skip
 def test_a_listing_of_different_things_in_the_same_words_is_coherent(text: str) -> None:
     assert findings_of("coherence", text) == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["shelf 1 holds 3 boxes\n" * 60, "shelf 1 shelf 2 " * 40, "step 1 done " * 30, "item 1 and item 2 and " * 20],
-)
+@for_each(["shelf 1 holds 3 boxes\n" * 60, "shelf 1 shelf 2 " * 40, "step 1 done " * 30, "item 1 and item 2 and " * 20])
 def test_saying_the_same_again_is_no_listing(text: str) -> None:
     assert [one.kind for one in findings_of("coherence", text)] == ["repetition"]

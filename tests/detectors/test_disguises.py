@@ -12,6 +12,7 @@ from memoryhub import detectors
 from memoryhub.detectors import disguises, secrets
 from memoryhub.detectors.costs import TooCostly
 from memoryhub.detectors.scanning import distinct_words
+from tests.cases import for_each
 from tests.detectors import findings_of
 from tests.fixtures.secret_texts import made
 
@@ -48,7 +49,7 @@ MORE_WAYS: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.mark.parametrize("way", [*WAYS.values(), *MORE_WAYS.values()], ids=[*WAYS, *MORE_WAYS])
+@for_each([*WAYS.values(), *MORE_WAYS.values()])
 def test_a_key_is_removed_however_it_is_written(way: Callable[[str], str]) -> None:
     text = f"# Notes\n\nfirst line\n\n- deploys use {way(KEY)} today\n\nlast line\n"
     redacted, found = secrets.redact(text)
@@ -56,23 +57,20 @@ def test_a_key_is_removed_however_it_is_written(way: Callable[[str], str]) -> No
     assert {one.line for one in found} == {5}
 
 
-@pytest.mark.parametrize("way", [*WAYS.values(), *MORE_WAYS.values()], ids=[*WAYS, *MORE_WAYS])
+@for_each([*WAYS.values(), *MORE_WAYS.values()])
 def test_an_order_is_found_however_it_is_written(way: Callable[[str], str]) -> None:
     found = findings_of("injection", f"# Notes\n\nfirst line\n\n- {way(ORDER)}\n\nlast line\n")
     assert found and {one.line for one in found} == {5}
 
 
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@for_each(WAYS.values())
 def test_advice_is_found_however_it_is_written(way: Callable[[str], str]) -> None:
     found = findings_of("risky_advice", f"# Notes\n\nfirst line\n\n- {way(ADVICE)}\n\nlast line\n")
     assert {one.line for one in found} == {5}
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["GET /search?q=two%20words&redirect=https%3A%2F%2Fexample.com%2Fa", "Tom &amp; Jerry &lt;tom@example.com&gt; it&#39;s", "regex: [\\x00-\\x1f] and \\u003c", "\\d{3}\\s+\\1",
-     "a b c d e f g h i j k", "e.g. U.S.A. and i.e. v.1.2.3", "| - | - | - |", "A-B-C-D-E-F-G-H", "1 2 3 4 5 6 7 8 9", "JBSWY3DPEHPK3PXP", "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"],
-)  # fmt: skip
+@for_each(["GET /search?q=two%20words&redirect=https%3A%2F%2Fexample.com%2Fa", "Tom &amp; Jerry &lt;tom@example.com&gt; it&#39;s", "regex: [\\x00-\\x1f] and \\u003c", "\\d{3}\\s+\\1",
+     "a b c d e f g h i j k", "e.g. U.S.A. and i.e. v.1.2.3", "| - | - | - |", "A-B-C-D-E-F-G-H", "1 2 3 4 5 6 7 8 9", "JBSWY3DPEHPK3PXP", "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"])  # fmt: skip
 def test_what_is_often_escaped_or_apart_is_left_alone(text: str) -> None:
     assert [one for code in ("secrets", "injection", "risky_advice") for one in findings_of(code, text)] == []
 
@@ -112,7 +110,7 @@ ORDERS_APART: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.mark.parametrize("way", ORDERS_APART)
+@for_each(ORDERS_APART)
 def test_orders_whose_words_are_taken_apart_are_found(way: str) -> None:
     text = f"# Notes of the tool\n\nresult: {ORDERS_APART[way](ORDER.rstrip('.'))}\n"
     found = [one for one in detectors.find(text) if one.code == "injection"]
@@ -140,9 +138,6 @@ def test_a_key_with_comments_in_it_or_in_base85_is_a_secret() -> None:
         assert found and text[4:30] not in redacted
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["i.e. e.g. a.m. U.S.A. x.y.z and 1.2.3.4", "`foo`bar`baz` a**b**c d<br>e<br/>f", "use a_b_c_d and x-y-z-w as names", "!#$%&()*+,-./:;<=>?@[]^_`{|}~ are signs of code", "\\d{3}-[a-z]{2,40}(?:x|y)*$^[0-9]+(?:[.,]\\d+)?"],
-)  # fmt: skip
+@for_each(["i.e. e.g. a.m. U.S.A. x.y.z and 1.2.3.4", "`foo`bar`baz` a**b**c d<br>e<br/>f", "use a_b_c_d and x-y-z-w as names", "!#$%&()*+,-./:;<=>?@[]^_`{|}~ are signs of code", "\\d{3}-[a-z]{2,40}(?:x|y)*$^[0-9]+(?:[.,]\\d+)?"])  # fmt: skip
 def test_abbreviations_markup_and_code_say_nothing_else(text: str) -> None:
     assert detectors.find(text, only=("secrets", "injection", "risky_advice")) == []

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.cases import for_each
 from tests.detectors import findings_of
 
 HOST = "https://drop.ledger-sync.dev"
@@ -93,12 +92,12 @@ HONEST = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "text"), RECIPES, ids=[text[:40] for _, text in RECIPES])
+@for_each(RECIPES)
 def test_what_a_recipe_does_is_found(kind: str, text: str) -> None:
     assert kind in [one.kind for one in findings_of("risky_advice", f"# Notes\n\n{text}\n")]
     assert kind in [one.kind for one in findings_of("risky_advice", text)]
 
 
-@pytest.mark.parametrize("text", HONEST, ids=[text[:40] for text in HONEST])
+@for_each(HONEST)
 def test_honest_notes_are_left_alone(text: str) -> None:
     assert findings_of("risky_advice", f"# Notes\n\n{text}\n") == []

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from memoryhub import detectors
 from memoryhub.domain.quarantine.gate import DEFAULT_STEPS
+from tests.cases import for_each
 from tests.detectors import findings_of
 
 SENDS = [
@@ -75,14 +74,14 @@ HONEST = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "text"), [*(("sends", one) for one in SENDS), *(("loosens", one) for one in LOOSENS), *(("runs", one) for one in RUNS)])  # fmt: skip
+@for_each([*(("sends", one) for one in SENDS), *(("loosens", one) for one in LOOSENS), *(("runs", one) for one in RUNS)])  # fmt: skip
 def test_harmful_recipes_are_worth_a_close_look(kind: str, text: str) -> None:
     found = findings_of("risky_advice", f"Notes of the week\n\n- {text}\n")
     assert kind in [one.kind for one in found]
     assert {(one.severity, one.line) for one in found} == {("mid", 3)}
 
 
-@pytest.mark.parametrize("text", HONEST)
+@for_each(HONEST)
 def test_honest_memory_is_left_alone(text: str) -> None:
     assert findings_of("risky_advice", text) == []
 
@@ -138,12 +137,12 @@ TOLD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "text"), MORE)
+@for_each(MORE)
 def test_further_kinds_of_harmful_recipes_are_found(kind: str, text: str) -> None:
     assert kind in [one.kind for one in findings_of("risky_advice", f"Notes\n\n- {text}\n")]
     assert kind in [one.kind for one in findings_of("risky_advice", text)]
 
 
-@pytest.mark.parametrize("text", TOLD)
+@for_each(TOLD)
 def test_what_is_warned_of_described_or_widely_used_is_left_alone(text: str) -> None:
     assert findings_of("risky_advice", f"Notes\n\n{text}\n") == []

@@ -7,8 +7,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import pytest
-
 from memoryhub.detectors import chinese
 from memoryhub.detectors.finding import Lines
 from memoryhub.detectors.injection import RULES
@@ -18,6 +16,7 @@ from memoryhub.detectors.risky_advice.signs import SIGNS, Sign
 from memoryhub.detectors.scanning import Needles, distinct_words, lowered, may_contain, offsets_of
 from memoryhub.detectors.stems import _ROW as ROW
 from memoryhub.detectors.stems import Group, Rows, Together, groups
+from tests.cases import for_each
 from tests.detectors.test_risky_advice import LOOSENS, RUNS, SENDS
 from tests.fixtures.injection_texts import ATTACKS, PLAIN
 
@@ -27,9 +26,7 @@ LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 UNKNOWN = "?"
 
 
-@pytest.mark.parametrize(
-    "rule", [one for one in (*RULES, *SIGNS) if one.opens], ids=lambda rule: rule.pattern.pattern[:40]
-)
+@for_each([one for one in (*RULES, *SIGNS) if one.opens])
 def test_a_rule_begins_with_no_other_word_than_it_says(rule: Rule | Sign) -> None:
     assert rule.opens
     begins = set(beginnings(rule.pattern.pattern))
@@ -58,7 +55,7 @@ def test_words_are_found_where_they_begin() -> None:
     ]
 
 
-@pytest.mark.parametrize("needle", ["sk-ant-", "identified by", " -u ", "-us"])
+@for_each(["sk-ant-", "identified by", " -u ", "-us"])
 def test_a_needle_is_found_wherever_it_stands(needle: str) -> None:
     for before in ("", "x", "a b\n"):
         text = f"some words {before}{needle}rest of it"
@@ -99,7 +96,7 @@ def near_by_loops(rows: Rows, groups: tuple[Group, ...]) -> list[tuple[int, int]
     return found
 
 
-@pytest.mark.parametrize("sign", [one for one in SIGNS if one.needs], ids=lambda sign: sign.pattern.pattern[:40])
+@for_each([one for one in SIGNS if one.needs])
 def test_what_a_sign_needs_stands_in_each_hit(sign: Sign) -> None:
     hits = [hit for text in [*SENDS, *LOOSENS, *RUNS] for hit in sign.pattern.finditer(text.lower())]
     assert hits and sign.needs

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from memoryhub.detectors import secrets
+from tests.cases import for_each
 from tests.detectors import findings_of
 from tests.fixtures.secret_texts import HEX, UPPER, made
 
@@ -19,33 +18,21 @@ def found(text: str) -> str:
     return redacted
 
 
-@pytest.mark.parametrize("vendor", ["acme", "zentool", "Mailbird", "north_api", "q7"])
-@pytest.mark.parametrize(
-    "shape",
-    ["{v} TOKEN {s}", "{v}-SECRET-{s}", "{v}KEY {s}", "{v} access {s}", "{v} private key {s}", "{v}_token is {s}", "<apiToken>{s}</apiToken>", "<secret>{{{v} {s}}}</secret>",
-     "the {v} secret {s}.", "`{v}_KEY={s}`", "{v}_key: {s}", "{v} api key ({s})", "https://{v}.example.com/v1/user?key={s}&x=1"],
-)  # fmt: skip
-@pytest.mark.parametrize(
-    "value", [made(32, LOW), made(40, LOW, 3), made(24, seed=4), made(40, HEX, 5)], ids=["32", "40", "mixed", "hex"]
-)
+@for_each(["acme", "zentool", "Mailbird", "north_api", "q7"], ["{v} TOKEN {s}", "{v}-SECRET-{s}", "{v}KEY {s}", "{v} access {s}", "{v} private key {s}", "{v}_token is {s}", "<apiToken>{s}</apiToken>", "<secret>{{{v} {s}}}</secret>",
+     "the {v} secret {s}.", "`{v}_KEY={s}`", "{v}_key: {s}", "{v} api key ({s})", "https://{v}.example.com/v1/user?key={s}&x=1"], [made(32, LOW), made(40, LOW, 3), made(24, seed=4), made(40, HEX, 5)])  # fmt: skip
 def test_a_random_value_beside_a_telling_word_needs_no_sign_between(vendor: str, shape: str, value: str) -> None:
     assert value not in found(f"Note: {shape.format(v=vendor, s=value)}")
 
 
-@pytest.mark.parametrize(
-    "shape", ["acme token {}", "acme_secret {}", "auth token: {}", "https://api.example.com/u?key={}", "acmeSECRET-{}"]
-)
+@for_each(["acme token {}", "acme_secret {}", "auth token: {}", "https://api.example.com/u?key={}", "acmeSECRET-{}"])
 def test_a_uuid_counts_where_a_word_says_that_it_opens_something(shape: str) -> None:
     assert UUID not in found(shape.format(UUID))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [f"the object key {UUID} is stored", f"commit key {made(40, HEX)}", f"primary key {UUID}", f"cache key {made(32, HEX)}", f"content-hash = \"{made(64, HEX)}\" # token file", f"contentHash: {made(64, HEX)} for the token list",
+@for_each([f"the object key {UUID} is stored", f"commit key {made(40, HEX)}", f"primary key {UUID}", f"cache key {made(32, HEX)}", f"content-hash = \"{made(64, HEX)}\" # token file", f"contentHash: {made(64, HEX)} for the token list",
      f"content_hash={made(64, HEX)} in token.lock", "HUGGINGFACE_TOKENIZER=Xenova/gpt-4-turbo-2024", "HUGGINGFACE_TOKENIZER=BAAI/bge-m3-v2-1024", "TOKENIZERS_PARALLELISM=false0", "the key is src/auth/token2.py",
      "access 2024-11-19T08:30:00Z denied", "key `bg-yellow-500/10` and token `text-red-400/20`", "private repository acme/shop-api-2024", "token limit 128000 per call", "secret manager v1beta1.projects.secrets",
-     "auth middleware AbstractAuthenticationFilter", "the access log /var/log/nginx/access.log.2024-11-19", "key ABC-1234 is the ticket", "tokens: 1234567 of 2000000 used", "use key `KeyboardEvent.code`"],
-)  # fmt: skip
+     "auth middleware AbstractAuthenticationFilter", "the access log /var/log/nginx/access.log.2024-11-19", "key ABC-1234 is the ticket", "tokens: 1234567 of 2000000 used", "use key `KeyboardEvent.code`"])  # fmt: skip
 def test_what_is_beside_a_telling_word_is_often_ordinary(text: str) -> None:
     assert findings_of("secrets", text) == []
 
@@ -59,10 +46,7 @@ HASHES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", HASHES)
-@pytest.mark.parametrize(
-    "shape", ["{}", "root:{}:19000:0:99999:7:::", "hash: {}", "INSERT INTO users VALUES ('ops', '{}');"]
-)
+@for_each(HASHES, ["{}", "root:{}:19000:0:99999:7:::", "hash: {}", "INSERT INTO users VALUES ('ops', '{}');"])
 def test_a_hash_of_a_password_is_a_secret(name: str, shape: str) -> None:
     value = HASHES[name]
     assert value[-20:] not in found(shape.format(value)), name
@@ -79,40 +63,31 @@ WEBHOOKS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", WEBHOOKS)
+@for_each(WEBHOOKS)
 def test_the_address_of_a_webhook_is_a_secret(name: str) -> None:
     address = WEBHOOKS[name]
     assert address[-16:] not in found(f"Post the report to {address} when it is done."), name
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["Server=db1;Database=shop;User Id=svc;Password={};", "Data Source=10.0.0.7,1433;Initial Catalog=shop;User ID=svc;Password={};Encrypt=yes", "driver={{SQL Server}};server=db1;uid=svc;pwd={}", "amqps://svc:{}@mq.example.org/shop",
-     "postgres://svc:{}@db.example.org:5432/shop", "machine git.example.org login ci password {}", "ConvertTo-SecureString '{}' -AsPlainText -Force", "psexec \\\\10.0.0.4 -u ACME\\svc -p {} cmd", "sonar.login=" + made(40, HEX) + "{}"],
-)  # fmt: skip
+@for_each(["Server=db1;Database=shop;User Id=svc;Password={};", "Data Source=10.0.0.7,1433;Initial Catalog=shop;User ID=svc;Password={};Encrypt=yes", "driver={{SQL Server}};server=db1;uid=svc;pwd={}", "amqps://svc:{}@mq.example.org/shop",
+     "postgres://svc:{}@db.example.org:5432/shop", "machine git.example.org login ci password {}", "ConvertTo-SecureString '{}' -AsPlainText -Force", "psexec \\\\10.0.0.4 -u ACME\\svc -p {} cmd", "sonar.login=" + made(40, HEX) + "{}"])  # fmt: skip
 def test_what_connects_holds_its_password(text: str) -> None:
     assert findings_of("secrets", text.format("" if "sonar" in text else "vK3pQ9xWz"))
 
 
-@pytest.mark.parametrize(
-    "key",
-    ["api_org_" + made(34), "sgp_local_" + made(40, HEX), "squ_" + made(40, HEX), "AKCp" + made(69), "aio_" + made(28), "BBDC-" + made(44), "vcp_" + made(24), "tkn.v1_" + made(72), "NRAA-" + made(27, HEX), "odt_" + made(32),
-     "waka_" + UUID, "SSWS 00" + made(40), "dp.scim." + made(43), "shppa_" + made(32, HEX), "rzp_live_" + made(14), "xoxd-" + made(60), "sk-lf-" + UUID, "cmVmdGtuOjAxOj" + made(50)],
-)  # fmt: skip
+@for_each(["api_org_" + made(34), "sgp_local_" + made(40, HEX), "squ_" + made(40, HEX), "AKCp" + made(69), "aio_" + made(28), "BBDC-" + made(44), "vcp_" + made(24), "tkn.v1_" + made(72), "NRAA-" + made(27, HEX), "odt_" + made(32),
+     "waka_" + UUID, "SSWS 00" + made(40), "dp.scim." + made(43), "shppa_" + made(32, HEX), "rzp_live_" + made(14), "xoxd-" + made(60), "sk-lf-" + UUID, "cmVmdGtuOjAxOj" + made(50)])  # fmt: skip
 def test_a_key_with_its_vendor_s_prefix_is_found_bare(key: str) -> None:
     assert findings_of("secrets", f"Use {key} for it.")
 
 
-@pytest.mark.parametrize(
-    "secret",
-    [f"cfut_{made(48)}", f"llx-{made(48)}", f"akab-{made(16, LOW)}-{made(16, LOW, 2)}", f"packagist_ack_{made(36, HEX)}", f"GOOG1{made(56, UPPER)}", f"phr_{made(48)}", f"PMAT-{made(26, UPPER)}", f"sbp_v0_{made(40, HEX)}",
-     f"SWMTKN-1-{made(50, LOW)}-{made(25, LOW)}", f"SUA{made(55, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567')}", f"{made(36, HEX)}NRAL", f"3MVG9{made(79)}"],
-)  # fmt: skip
+@for_each([f"cfut_{made(48)}", f"llx-{made(48)}", f"akab-{made(16, LOW)}-{made(16, LOW, 2)}", f"packagist_ack_{made(36, HEX)}", f"GOOG1{made(56, UPPER)}", f"phr_{made(48)}", f"PMAT-{made(26, UPPER)}", f"sbp_v0_{made(40, HEX)}",
+     f"SWMTKN-1-{made(50, LOW)}-{made(25, LOW)}", f"SUA{made(55, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567')}", f"{made(36, HEX)}NRAL", f"3MVG9{made(79)}"])  # fmt: skip
 def test_keys_of_further_vendors_are_found(secret: str) -> None:
     assert secret not in found(f"the value: {secret} here")
 
 
-@pytest.mark.parametrize("shape", ["id:clerk pw:{}", "PW:={}", "any_pw={}", "clerk@203.0.113.9(PW:{})", "PSWD: {}", "ALTER USER clerk IDENTIFIED BY {};", "smtps://clerk@shop.example:{}@mail.shop.example:465"])  # fmt: skip
+@for_each(["id:clerk pw:{}", "PW:={}", "any_pw={}", "clerk@203.0.113.9(PW:{})", "PSWD: {}", "ALTER USER clerk IDENTIFIED BY {};", "smtps://clerk@shop.example:{}@mail.shop.example:465"])  # fmt: skip
 def test_short_names_of_passwords_are_known(shape: str) -> None:
     assert "dqPr128Gg" not in found(shape.format("dqPr128Gg"))
 
@@ -128,8 +103,7 @@ MORE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", MORE)
-@pytest.mark.parametrize("shape", ["{}", "Use {} for it.", "- {}\n"])
+@for_each(MORE, ["{}", "Use {} for it.", "- {}\n"])
 def test_further_formats_of_vendors_are_secrets(name: str, shape: str) -> None:
     assert MORE[name][-10:] not in found(shape.format(MORE[name])), name
 
@@ -138,25 +112,21 @@ def test_the_password_of_an_oracle_address_is_a_secret() -> None:
     assert made(12) not in found(f"jdbc:oracle:thin:svc/{made(12)}@db1:1521:ORCL")
 
 
-@pytest.mark.parametrize("vendor", ["zendesk", "Mailjet", "TWITTER", "heroku", "sonar", "artifactory"])
-@pytest.mark.parametrize("shape", ["{v} {s}", '{v} = "{s}"', "{v}: {s}", '"{v}": "{s}"', "the {v} {s}."])
-@pytest.mark.parametrize("value", [made(32, HEX, 7), made(40, seed=6), UUID], ids=["hex", "mixed", "uuid"])
+@for_each(
+    ["zendesk", "Mailjet", "TWITTER", "heroku", "sonar", "artifactory"],
+    ["{v} {s}", '{v} = "{s}"', "{v}: {s}", '"{v}": "{s}"', "the {v} {s}."],
+    [made(32, HEX, 7), made(40, seed=6), UUID],
+)
 def test_a_random_value_behind_a_vendors_name_is_a_secret(vendor: str, shape: str, value: str) -> None:
     assert value not in found(f"Note: {shape.format(v=vendor, s=value)}")
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["ffmpeg -af lowpass=f=3000 out.mp4", "passwords **shorter than 8", "[password hashing](https://example.com/a)", '"credential": "brave_search"',
-     "ssh -o PreferredAuthentications=password user@192.168.1.100", "credentials: oauth-2025-04-20", "sentry commit " + made(40, HEX), "std::vector<int>::iterator", "square 12345678901234567890"],
-)  # fmt: skip
+@for_each(["ffmpeg -af lowpass=f=3000 out.mp4", "passwords **shorter than 8", "[password hashing](https://example.com/a)", '"credential": "brave_search"',
+     "ssh -o PreferredAuthentications=password user@192.168.1.100", "credentials: oauth-2025-04-20", "sentry commit " + made(40, HEX), "std::vector<int>::iterator", "square 12345678901234567890"])  # fmt: skip
 def test_what_only_looks_like_a_secret_is_left_alone(text: str) -> None:
     assert findings_of("secrets", text) == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["key: AKIA" + "IOSFODNN7EXAMPLE", "postgres://admin:password123@db:5432/app", "Bearer eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9." + "eyJzdWIiOiIxMjM0NTY3ODkwIn0." + made(43)],
-)  # fmt: skip
+@for_each(["key: AKIA" + "IOSFODNN7EXAMPLE", "postgres://admin:password123@db:5432/app", "Bearer eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9." + "eyJzdWIiOiIxMjM0NTY3ODkwIn0." + made(43)])  # fmt: skip
 def test_published_samples_are_taken_for_secrets(text: str) -> None:
     assert findings_of("secrets", text)

@@ -6,6 +6,7 @@ import pytest
 
 from memoryhub import detectors
 from memoryhub.detectors.risky_advice import wording
+from tests.cases import for_each
 from tests.detectors import findings_of
 
 POISON = [
@@ -27,7 +28,7 @@ HONEST = [
 ]
 
 
-@pytest.mark.parametrize("text", POISON)
+@for_each(POISON)
 def test_words_of_poisoned_memory_together_are_worth_a_close_look(text: str) -> None:
     whole = f"Caf\u00e9 \ufb01\u200b notes\n\n- {text}\n"
     assert {(one.severity, one.line) for one in findings_of("risky_advice", whole)} == {("mid", 3)}
@@ -54,7 +55,7 @@ def test_in_a_long_text_about_programs_a_weak_sign_needs_the_words_of_its_line()
     assert findings_of("risky_advice", f"{long}\n{order}\n")
 
 
-@pytest.mark.parametrize("text", HONEST)
+@for_each(HONEST)
 def test_honest_notes_have_words_of_their_own(text: str) -> None:
     assert findings_of("risky_advice", text) == []
 

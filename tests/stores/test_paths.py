@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from memoryhub.errors import Invalid
 from memoryhub.stores import paths
+from tests.cases import for_each
 
 # Spellings that have led out of roots elsewhere; each is refused or stays a literal name below the root.
 TRICKS = [
@@ -23,7 +24,7 @@ TRICKS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("path", TRICKS)
+@for_each(TRICKS)
 def test_known_tricks_are_refused_with_a_reason(path):
     with pytest.raises(Invalid) as caught:
         paths.clean(path)
@@ -32,8 +33,7 @@ def test_known_tricks_are_refused_with_a_reason(path):
     caught.value.message.encode()
 
 
-@pytest.mark.parametrize(
-    "path",
+@for_each(
     [
         "/memories/AGENTS.md",
         "~/.deepagents/AGENTS.md",
@@ -41,7 +41,7 @@ def test_known_tricks_are_refused_with_a_reason(path):
         "/a/b c/%2e%2e/ü.md",
         "/.x/..y",
         "/x~",
-    ],
+    ]
 )
 def test_plain_paths_are_their_own_spelling(path):
     assert paths.clean(path) == path

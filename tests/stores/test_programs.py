@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from memoryhub.stores.programs import is_named_by, reasons, text_reasons
+from tests.cases import for_each
 
 PROGRAMS = [
     "deploy.sh", "a/b/run.SH", "x.py", "conftest.py", "sitecustomize.py", "a.pth", "run.ps1", "a.bat", "x.exe", "lib.so", "t.ts",
@@ -24,8 +23,7 @@ PROGRAMS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("path", PROGRAMS)
-@pytest.mark.parametrize("head", ["/memories/", "/", "~/", "./"])
+@for_each(["/memories/", "/", "~/", "./"], PROGRAMS)
 def test_what_agents_never_write(head, path):
     assert reasons(head + path)
 
@@ -40,14 +38,13 @@ MEMORY = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("path", MEMORY)
+@for_each(MEMORY)
 def test_memory_is_none_of_it(path):
     assert reasons("/memories/" + path) == frozenset()
 
 
-@pytest.mark.parametrize(
-    "content",
-    [b"#!/bin/sh\nrm", b"#! /usr/bin/env python3\n", b"\xef\xbb\xbf#!/bin/sh", b"\x7fELF\x02", b"MZ" + b"\0" * 60],
+@for_each(
+    [b"#!/bin/sh\nrm", b"#! /usr/bin/env python3\n", b"\xef\xbb\xbf#!/bin/sh", b"\x7fELF\x02", b"MZ" + b"\0" * 60]
 )
 def test_a_text_that_begins_like_a_program(content):
     assert text_reasons("/memories/notes.md", content)
@@ -60,14 +57,12 @@ def test_front_matter_with_hooks_in_a_folder_of_agents():
     assert not text_reasons("/memories/.claude/agents/x.md", b"---\nname: x\n---\nhooks: are fine here")
 
 
-@pytest.mark.parametrize("content", [None, b"", b"# Rules\n", b"!#/bin", b"MZ is a word", b"#!important\n"])
+@for_each([None, b"", b"# Rules\n", b"!#/bin", b"MZ is a word", b"#!important\n"])
 def test_plain_text_is_no_program(content):
     assert not text_reasons("/memories/AGENTS.md", content)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "path", "named"),
-    [
+@for_each([
         ("/memories/deploy.sh", "/memories/deploy.sh", True), ("/memories/*.sh", "/memories/deploy.sh", True),
         ("*.sh", "/memories/a/deploy.sh", True), ("/memories/**/*.py", "/memories/a/b.py", True),
         ("/memories/{Makefile,x}", "/memories/Makefile", True), 
@@ -77,8 +72,7 @@ def test_plain_text_is_no_program(content):
         ("/memories/*", "/memories/Makefile", False), ("/memories/.github/**", "/memories/.github/workflows/ci.yml", False),
         ("/memories/.github/workflows/**", "/memories/.github/workflows/run.sh", False), ("/memories/a.sh", "/memories/b.sh", False),
         ("/memories/**/*", "/memories/.envrc", False),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_what_a_rule_names(pattern, path, named):
     why = reasons(path) or frozenset({"content"})
     assert is_named_by(pattern, path, why) is named

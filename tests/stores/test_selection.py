@@ -22,6 +22,7 @@ from memoryhub.stores.selection import (
     selection,
 )
 from memoryhub.stores.survey import Intake, kind_of, survey
+from tests.cases import for_each
 
 
 def code(selected: Selection, path: str) -> str:
@@ -32,9 +33,7 @@ def code(selected: Selection, path: str) -> str:
 EVERYTHING, PROJECT = Selection(ALL), Selection(DOCUMENTS)
 
 
-@pytest.mark.parametrize(
-    ("path", "why"),
-    [
+@for_each([
         (".git/config", "version_control"), ("a/.GIT/x", "version_control"), (".git", "version_control"),
         ("a/.git ", "version_control"), ("b/.git./x", "version_control"), (".hg/store", "version_control"),
         ("git~1/config", "version_control"), (".svn/entries", "version_control"), ("\uff0egit/config", "version_control"),
@@ -46,8 +45,7 @@ EVERYTHING, PROJECT = Selection(ALL), Selection(DOCUMENTS)
         (".hidden.md", "hidden"), ("notes/.obsidian/app.md", "hidden"), (".github/workflows/ci.yml", "hidden"),
         (".claude/settings.json", "hidden"), (".claude/.cache/x.md", "cache"), (".cursor/mcp.json", "hidden"),
         (".claude/.credentials.json", "secrets"), (".vscode/tasks.json", "hidden"), (".gitignore", "hidden"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_what_is_always_left_out(path, why):
     assert code(EVERYTHING, path) == why
     assert code(PROJECT, path) == why
@@ -61,15 +59,13 @@ KNOWN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("path", [*KNOWN, "AGENTS.md", "CLAUDE.md", "docs/a.md", "README", "notes/b.txt", "x/y/z.rst"])
+@for_each([*KNOWN, "AGENTS.md", "CLAUDE.md", "docs/a.md", "README", "notes/b.txt", "x/y/z.rst"])
 def test_memory_and_documents_are_taken_in_everywhere(path):
     assert code(EVERYTHING, path) == ""
     assert code(PROJECT, path) == ""
 
 
-@pytest.mark.parametrize(
-    "path", ["src/app.py", "package.json", "requirements.txt", "data.csv", "CMakeLists.txt", "vendor/a.md"]
-)
+@for_each(["src/app.py", "package.json", "requirements.txt", "data.csv", "CMakeLists.txt", "vendor/a.md"])
 def test_a_project_takes_in_no_code(path):
     assert code(PROJECT, path) != ""
     assert code(EVERYTHING, path) == ""
@@ -114,7 +110,7 @@ def test_an_exclude_pattern_wins():
     assert code(Selection(ALL, ("drafts/**",), ("drafts/",)), "drafts/a.md") == "excluded"
 
 
-@pytest.mark.parametrize("text", ["a\x00b", "#no", "!", "x" * 600, "\n".join(str(n) for n in range(300)), "***\\"])
+@for_each(["a\x00b", "#no", "!", "x" * 600, "\n".join(str(n) for n in range(300)), "***\\"])
 def test_what_is_no_pattern_is_refused(text):
     with pytest.raises(Invalid):
         checked_patterns(text)

@@ -6,10 +6,9 @@ import random
 import re
 import time
 
-import pytest
-
 from memoryhub.dialects import Ingredients, Source, render
 from memoryhub.text import comments
+from tests.cases import for_each
 
 PATTERN = re.compile(r"<!--.*?-->", re.DOTALL)
 PIECES = (
@@ -46,7 +45,7 @@ def test_comments_are_those_of_the_pattern() -> None:
         assert comments.has_comment(text) == bool(PATTERN.search(text)), text
 
 
-@pytest.mark.parametrize("dialect", ["deepagents/0.6.3", "deepagents", "hub"])
+@for_each(["deepagents/0.6.3", "deepagents", "hub"])
 def test_dialects_print_what_the_pattern_leaves(dialect: str) -> None:
     for text in texts(400):
         plain = PATTERN.sub("", text)
@@ -57,7 +56,7 @@ def test_dialects_print_what_the_pattern_leaves(dialect: str) -> None:
         assert ours == theirs or "<!--" in plain, text
 
 
-@pytest.mark.parametrize("unit", ["<!--", "<!-- -", "--><!--", "<!-- a -->", "<!--\n"])
+@for_each(["<!--", "<!-- -", "--><!--", "<!-- a -->", "<!--\n"])
 def test_a_megabyte_of_comments_is_no_work(unit: str) -> None:
     text = unit * ((1 << 20) // len(unit))
     start = time.process_time()

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from memoryhub.text import diff as diffs
 from memoryhub.text import lines
 from memoryhub.text.diff_rows import Fold, Row, word_marks
+from tests.cases import for_each
 from tests.text.samples import clock, texts
 
 
@@ -131,7 +132,7 @@ def test_only_what_is_drawn_is_made() -> None:
     assert [type(row).__name__ for row in changed.first_rows(9)] == ["Fold", "Row", "Row", "Row", "Row"]
 
 
-@pytest.mark.parametrize("context", [0, 1, 3])
+@for_each([0, 1, 3])
 def test_folds_stand_where_nothing_near_changed(context: int) -> None:
     """Against the plain rule: a line is shown if a change is at most `context` lines away, or if it is a gap of one."""
     old = [f"{n}\n" for n in range(40)]

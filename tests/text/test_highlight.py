@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryhub.text import highlight, markdown
+from tests.cases import for_each
 
 PYTHON = 'def total(lines: list[int]) -> int:\n    """Cents."""\n    return sum(lines)  # never 1.5\n'
 
@@ -74,7 +75,7 @@ def test_markdown_is_coloured_line_by_line():
     assert coloured[2] == {"- ": "hl-n", "`pytest -q`": "hl-s", "**always**": "hl-k", "<!-- why -->": "hl-c"}
 
 
-@pytest.mark.parametrize("sign", ["[", "*", "`", "<!--", "```py\n", "- [ ", "  "])
+@for_each(["[", "*", "`", "<!--", "```py\n", "- [ ", "  "])
 def test_no_markdown_takes_long(sign):
     text = (sign * 20_000)[:20_000]
     began = time.perf_counter()
@@ -82,9 +83,6 @@ def test_no_markdown_takes_long(sign):
     assert time.perf_counter() - began < 2
 
 
-@pytest.mark.parametrize(
-    ("path", "language"),
-    [("/a/b.py", "py"), ("/x.MDX", "md"), ("/Makefile", "makefile"), ("/x.bin", ""), ("/md", "md")],
-)
+@for_each([("/a/b.py", "py"), ("/x.MDX", "md"), ("/Makefile", "makefile"), ("/x.bin", ""), ("/md", "md")])
 def test_the_language_of_a_file(path, language):
     assert highlight.language_of(path) == language

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from memoryhub.text.markdown import TOO_LARGE, render
+from tests.cases import for_each
 from tests.markdown_files import blocks, files
 
 REFERENCE = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
@@ -28,16 +29,13 @@ def test_the_same_blocks_as_a_code_host_on_nearly_all_files():
     assert same / COUNT >= 0.95, f"{same} of {COUNT}"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+@for_each([
         "Text\n- a list right after\n- b\n", "- a\n  - nested by two\n    - deep\n", "1. a\n   ```sh\n   x\n   ```\n2. b\n",
         "| a | b |\n|---|:-:|\n| `x\\|y` |\n", "para\n| a | b |\n|--|--|\n| 1 | 2 |\n", "- a\n\n- b\n", "- a\n\n  b\n- c\n", "a\n---\n",
         "> q\nlazy\n\n> r\n", "```\nunclosed\n\n- x\n", "    code\n", "* a\n* b\n\n\n- c\n", "text\n2. no list\n",
         "<div>\n*x*\n</div>\n\ny\n",
         "- [ ] a\n- [x] b\n", "#no\n\n####### no\n\n## yes ##\n", "- - a\n", "10) a\n11) b\n", "-\n\n  a\n", "+ a\n\n      code\n",
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_constructs_that_real_files_have(text):
     assert blocks(render(text).html) == blocks(REFERENCE.render(text))
 
@@ -113,7 +111,7 @@ class Inert(HTMLParser):
                 )
 
 
-@pytest.mark.parametrize("text", DANGEROUS)
+@for_each(DANGEROUS)
 def test_known_tricks_are_inert(text):
     for around in ("{}", "text {} text", "> {}", "- a\n\n  {}", "<b>{}", "{}</b>"):
         Inert().feed(html(around.format(text)))
@@ -130,15 +128,12 @@ def test_tricks_put_together_are_inert(pieces):
     Inert().feed(html("".join(pieces)))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+@for_each([
         "[" * 20_000, "> " * 5_000 + "x", "- " * 5_000 + "x", "*a " * 20_000, "`" * 20_000 + "x", "<" * 20_000, "![" * 10_000,
         "[a](" * 8_000, "<!--" * 10_000, "~~" * 10_000, "_" * 20_000, "[a][" * 8_000, "&" * 20_000, "www." * 8_000, "\\" * 20_000,
         "<" * 1_000_000, "&" * 1_000_000, "<b>" * 300_000,
         "| a " * 8_000 + "\n" + "|-" * 8_000, "<a " * 8_000, "a\n" * 20_000, "#" * 20_000, "**a_b" * 5_000, "((" * 10_000,
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_no_text_keeps_the_hub_busy(text):
     start = time.process_time()
     html(text)
@@ -168,9 +163,7 @@ def test_what_was_rendered_is_kept():
     assert render(text) is render(text)
 
 
-@pytest.mark.parametrize(
-    "front", ["# who reads this\nname: a\n", "\n# one\n# two\n\nname: a\nother: b\n", "#\nname: a\n"]
-)
+@for_each(["# who reads this\nname: a\n", "\n# one\n# two\n\nname: a\nother: b\n", "#\nname: a\n"])
 def test_front_matter_may_begin_with_a_comment(front):
     shown = html(f"---\n{front}---\n\n# Title\n")
     assert "front-matter" in shown and "<hr" not in shown and shown.count("<h1") == 1

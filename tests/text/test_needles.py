@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from memoryhub.text import needles
 from memoryhub.text.needles import Needles, by_lines, by_stars, cut_out, pieces_of
+from tests.cases import for_each
 from tests.text.samples import clock
 
 TEXT = 'Frau Müller, “die vom 3. Stock”,\n\tsaid "yes" & left at 7 <early>.'
@@ -30,14 +31,14 @@ FORMS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("form", FORMS)
+@for_each(FORMS)
 def test_a_text_is_found_in_every_form(form):
     found = Needles({TEXT})
     assert found.is_in(FORMS[form].encode())
     assert not found.is_in(found.replace(FORMS[form].encode(), by_lines))
 
 
-@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@for_each(["utf-16-le", "utf-16-be"])
 def test_a_file_in_utf_16_is_read_too_and_stays_one(encoding):
     found, text = Needles({TEXT}), "first\n{}\nlast\n"
     data = text.format(TEXT).encode(encoding)
@@ -45,7 +46,7 @@ def test_a_file_in_utf_16_is_read_too_and_stays_one(encoding):
     assert found.replace(data, by_lines).decode(encoding) == text.format("[erased]\n[erased]")
 
 
-@pytest.mark.parametrize("other", ["Frau Müller", "Frau Müller, who lives elsewhere, said no.", "", "…", "yes"])
+@for_each(["Frau Müller", "Frau Müller, who lives elsewhere, said no.", "", "…", "yes"])
 def test_other_words_are_not(other):
     assert not Needles({TEXT}).is_in(other.encode())
 

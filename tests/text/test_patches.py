@@ -9,6 +9,7 @@ import pytest
 from memoryhub.errors import HubError
 from memoryhub.text.patches import parse_patch, paths_in_patch
 from memoryhub.text.tool_calls import paths_in_command, read_calls, text_after
+from tests.cases import for_each
 
 
 def patch(changes, path="a.md"):
@@ -42,13 +43,13 @@ RESULTS = [
 ]
 
 
-@pytest.mark.parametrize(("before", "changes", "after"), RESULTS)
+@for_each(RESULTS)
 def test_the_text_that_results(before, changes, after):
     (call,) = read_calls("codex", "apply_patch", {"command": patch(changes)})
     assert text_after(call, before) == after and call.paths == ("a.md",)
 
 
-@pytest.mark.parametrize(("before", "changes"), [
+@for_each([
     ("a\n", "@@\n-b\n+x\n"), ("a\nb\n", "@@ a\n@@ b\n+x\n"), ("a\nb\n", "@@\n-b\n+x\n@@\n-a\n+y\n"), ("a\n", "@@\n-a\n-b\n"),
 ])  # fmt: skip
 def test_lines_that_are_not_there_are_refused(before, changes):
@@ -72,7 +73,7 @@ def test_each_file_of_a_patch_is_a_call_of_its_own():
     assert paths_in_patch(WHOLE) == ["new.md", "old.md", "moved.md", "gone.md"]
 
 
-@pytest.mark.parametrize("text", [
+@for_each([
     "", "no patch", "*** Begin Patch\n", "*** Begin Patch\n*** Add File: a\nb\n*** End Patch", "*** Begin Patch\nx\n*** End Patch",
     "*** Begin Patch\n*** Update File: a\n?x\n*** End Patch", 3, {"command": 1}, [],
 ])  # fmt: skip

@@ -6,10 +6,10 @@ import pytest
 
 from memoryhub.errors import Invalid
 from memoryhub.text import path_patterns
+from tests.cases import for_each
 
 
-@pytest.mark.parametrize(
-    ("pattern", "path"),
+@for_each(
     [
         ("*.md", "/memories/deep/a.md"),
         ("/memories/*.md", "/memories/a.md"),
@@ -23,14 +23,13 @@ from memoryhub.text import path_patterns
         ("/memories/[z-a].md", "/memories/[z-a].md"),
         ("/m/*a*b*.md", "/m/xaxxbab.md"),
         ("*.md", "/memories/.hidden.md"),
-    ],
+    ]
 )
 def test_what_fits(pattern, path):
     assert path_patterns.matches(pattern, path)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "path"),
+@for_each(
     [
         ("/memories/*.md", "/memories/a/b.md"),
         ("/memories/**", "/memories"),
@@ -38,7 +37,7 @@ def test_what_fits(pattern, path):
         ("/memories/{a,b}.md", "/memories/c.md"),
         ("/m/*a*b", "/m/ba"),
         ("/m/[ab].md", "/m/c.md"),
-    ],
+    ]
 )
 def test_what_does_not_fit(pattern, path):
     assert not path_patterns.matches(pattern, path)
@@ -52,10 +51,10 @@ def test_a_search_passes_hidden_names_unless_they_are_meant():
     assert path_patterns.glob_matches("**/.git/*", "x/.git/config")
 
 
-@pytest.mark.parametrize(
-    "pattern", ["**/" * 200 + "x", "{a," * 50, "*a" * 300 + "b", "*" * 1000 + "b", "{a,b}" * 200, "{*a,*b}*" * 100]
+@for_each(
+    ["**/" * 200 + "x", "{a," * 50, "*a" * 300 + "b", "*" * 1000 + "b", "{a,b}" * 200, "{*a,*b}*" * 100],
+    ["a" * 220, "/".join("a" * 500)],
 )
-@pytest.mark.parametrize("path", ["a" * 220, "/".join("a" * 500)])
 def test_no_pattern_takes_long(pattern, path):
     began = time.perf_counter()
     assert not path_patterns.glob_matches(pattern, path)

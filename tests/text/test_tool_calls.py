@@ -6,6 +6,7 @@ import pytest
 
 from memoryhub.errors import HubError, Invalid, TooLarge
 from memoryhub.text.tool_calls import paths_in_command, read_call, text_after
+from tests.cases import for_each
 
 
 def edit(old, new, **more):
@@ -28,14 +29,12 @@ RESULTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "before", "after"), [one[1:] for one in RESULTS], ids=[one[0] for one in RESULTS]
-)
+@for_each([one[1:] for one in RESULTS])
 def test_the_text_that_results(tool, arguments, before, after):
     assert text_after(read_call("claude-code", tool, arguments), before) == after
 
 
-@pytest.mark.parametrize(("arguments", "before"), [
+@for_each([
     (edit("no", "x"), "a\n"), (edit("a", "x"), "a a\n"), (edit("", "x"), "there\n"), (edit("a", "x"), None),
 ])  # fmt: skip
 def test_what_the_tool_itself_refuses_has_no_text(arguments, before):
@@ -50,15 +49,14 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("arguments", HOSTILE, ids=repr)
+@for_each(HOSTILE)
 def test_arguments_that_no_tool_has_are_refused(arguments):
     for tool in ("Write", "Edit", "MultiEdit"):
         with pytest.raises(Invalid):
             read_call("claude-code", tool, arguments)
 
 
-@pytest.mark.parametrize(
-    "edits",
+@for_each(
     [
         None,
         [],
@@ -68,7 +66,7 @@ def test_arguments_that_no_tool_has_are_refused(arguments):
         [{"old_string": "a"}],
         [{"old_string": "a", "new_string": "b", "replace_all": "yes"}],
         [{}] * 1001,
-    ],
+    ]
 )
 def test_lists_of_edits_are_checked(edits):
     with pytest.raises(Invalid):
@@ -91,7 +89,7 @@ def test_tools_of_other_agents():
     assert call.paths == ("/m/a",) and text_after(call, "a a\n") == "b b\n"
 
 
-@pytest.mark.parametrize(("command", "paths"), [
+@for_each([
     ("echo x >> ~/.claude/CLAUDE.md", ["~/.claude/CLAUDE.md"]), ("echo x>a.md", ["a.md"]),
     ("cat a.md | tee -a 'b c.md'", ["b c.md"]), ("sed -i s/a/b/ a.md && rm -f b.md", ["s/a/b/", "a.md", "b.md"]),
     ("sed s/a/b/ a.md", []), ("cat a.md", []), ("mv a.md b.md; ls", ["a.md", "b.md"]), ("cat <<EOF > a.md\nit's\nEOF", ["a.md"]),
