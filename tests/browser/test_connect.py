@@ -80,9 +80,12 @@ def test_a_name_in_another_script_on_a_phone(space, sign_in_as, new_page):
 
 
 def test_a_list_of_agents_shows_their_badges(space, sign_in_as):
-    for number in range(20):
+    for number in range(19):
         prompts.create_agent(space, HUB, f"agent {number}")
+    prompts.create_agent(space, HUB, "A name that somebody typed in because nobody told them to stop, and went on")
     page = sign_in_as("owner", at=f"{space.get_absolute_url()}agents/")
     badges = page.locator("#agents .av")
     expect(badges).to_have_count(20)
     assert len({one.get_attribute("class") for one in badges.all()}) > 4
+    columns = page.locator("#agents .sheet-wrap")
+    assert columns.evaluate("wrap => wrap.scrollWidth <= wrap.clientWidth"), "no column is pushed out by a long name"
