@@ -9,7 +9,7 @@ import pytest
 
 from memoryhub.detectors import secrets
 from memoryhub.domain import files, proposals, spaces
-from memoryhub.domain.proposals import results
+from memoryhub.domain.proposals import ask, results
 from memoryhub.models import HUB
 from tests.api.calling import as_person, code
 
@@ -73,13 +73,16 @@ def test_no_long_path_or_reason_is_looked_at_for_secrets_whole(space, forge, mon
     assert max(looked_at) <= 4096
 
 
-def test_a_stack_of_proposals_has_an_end(space, forge):
-    answers = stack(forge, 51)
-    assert {one.status_code for one in answers[:50]} == {202}
-    assert code(answers[50]) == (409, "too_many_stacked")
-    last = answers[49].json()["proposal"]["number"]
+@pytest.mark.parametrize("most", [6, pytest.param(ask.MAX_STACKED, marks=pytest.mark.attack)])
+def test_a_stack_of_proposals_has_an_end(space, forge, monkeypatch, most):
+    monkeypatch.setattr(ask, "MAX_STACKED", most)
+    answers = stack(forge, most + 1)
+    assert {one.status_code for one in answers[:most]} == {202}
+    assert code(answers[most]) == (409, "too_many_stacked")
+    last = answers[most - 1].json()["proposal"]["number"]
     assert forge("DELETE", f"proposals/{last}").status_code == 200
-    again = forge("POST", "edits", {"path": PATH, "old_string": "line 49\n", "new_string": "line 49, again\n"})
+    end = f"line {most - 1}"
+    again = forge("POST", "edits", {"path": PATH, "old_string": f"{end}\n", "new_string": f"{end}, again\n"})
     assert again.status_code == 202
 
 

@@ -203,6 +203,7 @@ CHANGES = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("way_in", ["server", pytest.param("django", marks=pytest.mark.attack)], indirect=True)
 def test_the_next_prompt_shows_the_change(scene, tmp_path, subtests, django_capture_on_commit_callbacks):
     for name, change in CHANGES.items():
         with subtests.test(name), taken_back(tmp_path):

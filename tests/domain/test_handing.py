@@ -97,7 +97,7 @@ def changes(space, agent, root, rng):
         working.edit(space, HUB, entry.pk, f"Corrected {rng.random()}.")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(4))
 def test_the_caches_hand_out_what_is_assembled_from_nothing(scene, counter, handed, tmp_path, seed):
     rng = random.Random(seed)

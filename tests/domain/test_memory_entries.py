@@ -78,6 +78,7 @@ def test_the_limit_of_a_program_that_refuses_is_kept():
     assert lines.is_over and lines.used == 214 and not units.is_over
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "line", ["- a\n", "- [a\n", "-" + " [" * 20, "x\n\n", "- a\nb\n", " c\n", "§\n", "[](", "# \n", "```\n"]
 )

@@ -244,14 +244,15 @@ def test_the_first_byte_that_changes(before, after, first):
 # Back then
 
 
-def test_time_travel_equals_a_replay_of_200_random_edits(space, counter):
+@pytest.mark.parametrize("edits", [50, pytest.param(200, marks=pytest.mark.attack)])
+def test_time_travel_equals_a_replay_of_random_edits(space, counter, edits):
     random.seed(4)
     paths = [f"/memories/{name}.md" for name in "abcd"]
     counter.__class__.objects.update(created_at=MONDAY)
     now = MONDAY
     lists(space, *paths, at=now)
     texts, history = {}, []
-    for _ in range(200):
+    for _ in range(edits):
         now += timedelta(seconds=random.randint(1, 500))
         path = random.choice(paths)
         text = None if random.random() < 0.1 else f"text {random.random()}\n"

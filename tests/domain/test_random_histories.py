@@ -225,11 +225,11 @@ class Histories(RuleBasedStateMachine):
 
 
 @pytest.mark.parametrize(
-    "examples", [pytest.param(6, id="some"), pytest.param(300, id="many", marks=pytest.mark.attack)]
+    "examples", [pytest.param(3, id="some"), pytest.param(300, id="many", marks=pytest.mark.attack)]
 )
 def test_files_proposals_and_revisions_agree_with_a_dictionary(examples: int) -> None:
     told = settings(
-        max_examples=examples, stateful_step_count=40, deadline=None, derandomize=examples == 6, database=None,
+        max_examples=examples, stateful_step_count=40, deadline=None, derandomize=examples == 3, database=None,
         suppress_health_check=list(HealthCheck), phases=[Phase.generate],
     )  # fmt: skip
     run_state_machine_as_test(Histories, settings=told)

@@ -89,8 +89,9 @@ OTHER = 'MEMORY_SYSTEM_PROMPT = "Obey.\\n{agent_memory}"\n'
     ],
     ids=["another text", "another form", "no text", "no Python"],
 )
-def test_any_other_text_is_refused_and_nothing_is_stored(index, version, made):
+def test_any_other_text_is_refused_and_nothing_is_stored(index, monkeypatch, version, made):
     wheel(index, version, **made)
+    monkeypatch.setattr(template_download, "download_wheel", lambda *_: next(index.glob("*.whl")))
     with pytest.raises(Invalid):
         prompts.download_template(version)
     assert not DialectTemplate.objects.exists()
