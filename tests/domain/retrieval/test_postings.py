@@ -60,6 +60,18 @@ def test_each_reader_gets_the_best_of_a_common_word_that_it_may_read(space, forg
             )
 
 
+def test_a_rare_word_is_found_whatever_else_is_asked_for(space):
+    """Its postings are all read, of those of the common word the best."""
+    readers, rows = readers_for(None, None, False), fill(space, [None], [1, 2, 3], 6000)
+    chunk, *_ = (
+        one.chunk_id for one in sorted(rows, key=lambda one: (one.count, -one.length))
+    )  # it says least of the common word
+    Posting.objects.create(space_id=space.pk, lexeme="umber", chunk_id=chunk, count=1, length=60)
+    LexemeCount.objects.create(space_id=space.pk, lexeme="umber", chunks=1, mark=7)
+    found = postings.best(space.pk, readers, postings.count(space.pk, readers, f"{WORD} umber"), 20)
+    assert max(found, key=lambda one: found[one][0]) == chunk and len(found) == 20
+
+
 def test_no_more_of_a_common_word_is_read_than_the_best(space, forge, counter):
     fill(space, [None, counter.pk], [1, 2], 8000)
     with connection.cursor() as cursor:
