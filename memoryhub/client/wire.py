@@ -5,6 +5,7 @@ from __future__ import annotations
 import email.utils
 import json
 import random
+import ssl
 import time
 import urllib.request
 from dataclasses import dataclass
@@ -197,6 +198,9 @@ class Exchange:
 
     def _unreachable(self, problem: Failed) -> HubUnavailable:
         place = self.settings.place
+        if isinstance(problem, NotSent) and isinstance(problem.__cause__, ssl.SSLError | FileNotFoundError):
+            text = f"TLS with {place} failed: {problem}. SSL_CERT_FILE can name the authorities that certificates are checked by."
+            return HubUnavailable(text, code="unreachable")
         if isinstance(problem, NotSent):
             text = f"{place} cannot be reached. Start the hub (`memoryhub up`) or check its address (MEMORYHUB_URL)."
             return HubUnavailable(text, code="unreachable")

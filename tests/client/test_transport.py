@@ -17,7 +17,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from memoryhub.client import http1, transport
+from memoryhub.client import HubUnavailable, MemoryHub, http1, transport
 from memoryhub.client.http1 import Failed, NotSent, Request, TooMuch, TooSlow, header_lines
 from memoryhub.client.transport import AsyncTransport, Transport
 
@@ -341,10 +341,15 @@ def test_tls_by_an_authority_that_the_environment_names(to, authority, monkeypat
         monkeypatch.setenv("SSL_CERT_FILE", authority[0])
         with pytest.raises(NotSent, match="localhost"):  # another name than the certificate has
             to(peer.url.replace("127.0.0.1", "localhost")).ask()
+        with pytest.raises(HubUnavailable, match=r"TLS with https.* failed: .*VERIFY.*SSL_CERT_FILE"):
+            MemoryHub(peer.url.replace("127.0.0.1", "localhost"), "mh_x", retries=0).edit("/a.md", "a", "b")
         before = peer.connections
         to(peer.url)
         assert [to.ask()[2] for _ in range(4)] == [b"hello"] * 4
         assert peer.connections - before == 2  # the third answer ended the first
+        monkeypatch.setenv("SSL_CERT_FILE", "/no/such/file")
+        with pytest.raises(HubUnavailable, match=r"TLS with .* No such file"):
+            MemoryHub(peer.url, "mh_x", retries=0).edit("/a.md", "a", "b")
 
 
 def test_a_large_body_over_tls(to, authority, monkeypatch):
