@@ -63,7 +63,8 @@ class FirstRun:
 
     @cached_property
     def mounts(self) -> list[Mount]:
-        return files.mounts_of_space(self.space)
+        """Folders of agents stand last: what they load in a project is what one looks for."""
+        return sorted(files.mounts_of_space(self.space), key=contexts.is_agents_folder)
 
     @property
     def mount(self) -> Mount | None:

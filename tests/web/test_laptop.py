@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from memoryhub.domain import spaces
+from memoryhub.domain import files, spaces
 from memoryhub.models import Mount, Space
 from tests.commands.test_laptop import make_home, seen
 from tests.one_line import one_line
@@ -51,6 +51,13 @@ def test_two_clicks_from_the_first_run_to_what_agents_see(owner, house, home):
     assert spaces.get_for_person(house.owner.person, "laptop")[1] == "owner"
     assert set(Mount.objects.within(space).values_list("directory", flat=True)) == set(ticked)
     assert "Answer in English." in one_line(opened), "the home is known in this space"
+    heading = one_line(owner.get("/s/laptop/contexts/")).partition("<h1>")[2].partition("</h1>")[0]
+    assert "sees in" in heading and "~/." not in heading, (
+        "a project is shown first: nobody starts an agent in ~/.claude"
+    )
+    files.scan_all()
+    first_run = one_line(owner.get("/s/laptop/"))
+    assert first_run.index("/shop/CLAUDE.md") < first_run.index("/claude/CLAUDE.md")
     assert seen(home) == before
 
 

@@ -26,7 +26,13 @@ from memoryhub.domain.contexts.moving import (
 )
 from memoryhub.domain.contexts.own_memory import change_entry, find_entries, own_memories, own_memory, topic_paths
 from memoryhub.domain.contexts.past import moments_of
-from memoryhub.domain.contexts.places import Place, mounts_of_this_disk, mounts_to_look_at, place_in_mount
+from memoryhub.domain.contexts.places import (
+    Place,
+    is_agents_folder,
+    mounts_of_this_disk,
+    mounts_to_look_at,
+    place_in_mount,
+)
 from memoryhub.domain.contexts.space_readers import (
     Loaded,
     MountReaders,

@@ -18,7 +18,7 @@ from memoryhub.domain import coding_agents, files, proposals
 from memoryhub.domain.accounts import require
 from memoryhub.domain.contexts.fixing import Effect, FixReview, effects_of
 from memoryhub.domain.contexts.own_memory import OwnMemory, own_memories, own_memory
-from memoryhub.domain.contexts.places import Place, mounts_of_this_disk, place_in_mount
+from memoryhub.domain.contexts.places import Place, is_agents_folder, mounts_of_this_disk, place_in_mount
 from memoryhub.errors import Conflict, Invalid, NotFound
 from memoryhub.models import Actor, Proposal, Space
 from memoryhub.text.lines import text_as_bytes
@@ -80,7 +80,7 @@ def targets_for(space: Space, actor: Actor, memory: OwnMemory) -> list[str]:
     for mount in _project_first(mounts_of_this_disk(space), memory):
         place = place_in_mount(space, actor, mount.pk, "")
         known = [place.tree.file_path(path) for path in place.all_files if os.path.basename(path) in TARGETS]
-        if not _is_agents_home(mount.directory):
+        if not is_agents_folder(mount):
             known.insert(0, mount.prefix + MAIN)
         found += [path for path in known if path]
     found += [one.path for one in own_memories(space)]
@@ -92,13 +92,9 @@ def _project_first(mounts: Sequence, memory: OwnMemory) -> list:  # type: ignore
 
     def rank(mount) -> tuple[bool, bool, str]:  # type: ignore[no-untyped-def]
         slug = project_slug(os.path.realpath(mount.directory))
-        return (f"/projects/{slug}/" not in memory.path, _is_agents_home(mount.directory), mount.prefix)
+        return (f"/projects/{slug}/" not in memory.path, is_agents_folder(mount), mount.prefix)
 
     return sorted(mounts, key=rank)
-
-
-def _is_agents_home(directory: str) -> bool:
-    return os.path.basename(directory.rstrip("/")).startswith(".")
 
 
 def plan_entry(
@@ -130,8 +126,8 @@ def _place_of(space: Space, actor: Actor, to: str) -> Place:
     own = files.find_mount(mounts, to)
     if own is None:
         raise NotFound("This file lies in no mounted directory.")
-    if _is_agents_home(own.directory):
-        own = next((one for one in mounts if not _is_agents_home(one.directory)), own)
+    if is_agents_folder(own):
+        own = next((one for one in mounts if not is_agents_folder(one)), own)
         return place_in_mount(space, actor, own.pk, "")
     place = place_in_mount(space, actor, own.pk, "")
     folder = coding_agents.folder_of(place.tree.shown_path(to))

@@ -106,8 +106,15 @@ class Place:
 
 
 def mounts_to_look_at(space: Space) -> list[Mount]:
-    """The mounts of directories: in them coding agents can be started."""
-    return [one for one in files.mounts_of_space(space) if one.store == Mount.Store.FILESYSTEM]
+    """The mounts of directories, in which coding agents can be started: projects first."""
+    found = [one for one in files.mounts_of_space(space) if one.store == Mount.Store.FILESYSTEM]
+    return sorted(found, key=is_agents_folder)
+
+
+def is_agents_folder(mount: Mount) -> bool:
+    """Whether it looks like the folder of an agent in a home, as ~/.claude or ~/.config/opencode, where nobody starts one."""
+    above, _, name = mount.directory.rstrip("/").rpartition("/")
+    return name.startswith(".") or above.endswith("/.config")
 
 
 def mounts_of_this_disk(space: Space) -> list[Mount]:

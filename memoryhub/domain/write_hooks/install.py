@@ -63,13 +63,13 @@ def places(space: Space, actor: Actor) -> list[HookPlace]:
         found.append(_place(hook, HOME, os.path.join(own, hook.file)))
         for mount in contexts.mounts_of_this_disk(space):
             path = os.path.join(mount.directory, hook.project_folder or hook.folder, hook.file)
-            if not _is_agents_home(mount, home) and os.path.exists(path):
+            if not _is_in_home(mount, home) and os.path.exists(path):
                 found.append(_place(hook, str(mount.pk), path))
     return found
 
 
-def _is_agents_home(mount: Mount, home: str) -> bool:
-    return os.path.basename(mount.directory).startswith(".") or mount.directory == os.path.realpath(home)
+def _is_in_home(mount: Mount, home: str) -> bool:
+    return contexts.is_agents_folder(mount) or mount.directory == os.path.realpath(home)
 
 
 def _place(hook: AgentHook, key: str, path: str) -> HookPlace:
