@@ -62,17 +62,17 @@ def test_no_key_comes_in_by_two_edits(space, forge, key, cut, path):
     assert key.encode() not in stored(space)
 
 
-@pytest.mark.parametrize("key", KEYS, ids=lambda key: key[:4])
-def test_no_key_comes_in_by_taking_out_what_stood_between(space, forge, key):
-    put(forge, f"- one {key[:8]}\u2022 \u2022{key[8:]}\n")
-    assert code(edit(forge, "\u2022 \u2022", "")) == (422, "secret_found")
-    assert key.encode() not in stored(space)
+def test_no_key_comes_in_by_taking_out_what_stood_between(space, forge):
+    for key in KEYS:
+        put(forge, f"- one {key[:8]}\u2022 \u2022{key[8:]}\n")
+        assert code(edit(forge, "\u2022 \u2022", "")) == (422, "secret_found"), key[:4]
+        assert key.encode() not in stored(space)
 
 
-@pytest.mark.parametrize("key", KEYS, ids=lambda key: key[:4])
-def test_no_key_comes_in_with_a_comment_in_it(space, forge, key):
-    assert code(put(forge, f"- one {key[:8]}<!-- -->{key[8:]}\n")) == (422, "secret_found")
-    assert key[:8].encode() not in stored(space)
+def test_no_key_comes_in_with_a_comment_in_it(space, forge):
+    for key in KEYS:
+        assert code(put(forge, f"- one {key[:8]}<!-- -->{key[8:]}\n")) == (422, "secret_found"), key[:4]
+        assert key[:8].encode() not in stored(space)
 
 
 def test_no_private_key_comes_in_line_by_line(space, forge):
