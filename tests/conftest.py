@@ -238,8 +238,8 @@ def _statements_sent() -> Iterator[list[str]]:
 SLOWEST_FIRST = (
     "soak/test_short_soak.py",
     "server/test_nodes.py", "server/test_supervise.py", "commands/test_erase.py",
-    "browser/test_axe.py", "browser/test_without_javascript.py", "browser/test_contexts.py", "browser/test_editor.py",
-    "browser/test_first_run.py", "browser/test_proposals.py", "browser/test_files.py", "browser/test_layers.py",
+    "browser/test_every_page.py", "browser/test_contexts.py", "browser/test_editor.py", "browser/test_first_run.py",
+    "browser/test_proposals.py", "browser/test_files.py", "browser/test_layers.py",
     "browser/test_prompts.py", "browser/test_queue.py", "browser/test_house_flows.py", "browser/test_palette.py", "browser/",
     "client/test_connect_lines.py", "server/test_hung_database.py", "commands/test_backup.py", "test_databases.py",
     "test_upgrading.py", "client/test_langgraph.py", "server/test_postgres.py", "client/test_sandbox_suite.py",

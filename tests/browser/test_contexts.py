@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from memoryhub.dialects.coding.claude_memory import project_slug
 from memoryhub.domain import contexts, files
 from memoryhub.models import HUB
-from tests.browser import test_axe
+from tests.browser import axe
 from tests.browser.test_disk import picture
 
 ROWS = "".join(f"- [Note {n}](note{n}.md) — what was found in week {n}\n" for n in range(214))
@@ -164,9 +164,11 @@ LONG_RULES = f"- Web rules. {'Look twice. ' * 100}\n" * 35
 
 
 @pytest.mark.parametrize(
-    "looks", [test_axe.LOOKS_AGAIN, pytest.param(test_axe.LOOKS, marks=pytest.mark.attack)], ids=["two", "four"]
+    "turns",
+    [axe.BY_TURNS, pytest.param((axe.LOOKS,), marks=pytest.mark.attack)],
+    ids=["two", "four"],
 )
-def test_the_pages_have_no_fault_that_a_machine_can_find(shop, space, sign_in_as, new_page, looks):
+def test_the_pages_have_no_fault_that_a_machine_can_find(shop, space, sign_in_as, new_page, turns):
     write(shop, {"web/AGENTS.md": LONG_RULES})
     write(shop.parent, {f".claude/projects/{project_slug(str(shop))}/memory/MEMORY.md": LONG_ROWS})
     for mount in files.mounts_of_space(space):
@@ -176,13 +178,13 @@ def test_the_pages_have_no_fault_that_a_machine_can_find(shop, space, sign_in_as
     page, faults = sign_in_as("owner", new_page(own=True)), []
     page.goto(f"/s/ledger/contexts/?dir=web&mount={mount}")
     expect(page.get_by_text("Cut here").first).to_be_visible()
-    page.add_init_script(test_axe.AXE)
-    for address in ADDRESSES:
+    page.add_init_script(axe.AXE)
+    for number, address in enumerate(ADDRESSES):
         page.goto(f"/s/ledger/{address.format(shop=mount, memory=memory)}")
-        for size, scheme, rules in looks:
+        for size, scheme, rules in turns[number % len(turns)]:
             page.set_viewport_size(size)
             page.emulate_media(color_scheme=scheme)
-            faults += [f"{address} {size['width']} {scheme}: {one}" for one in page.evaluate(test_axe.RUN % rules)]
-            if wide := page.evaluate(test_axe.OVERFLOWS):
+            faults += [f"{address} {size['width']} {scheme}: {one}" for one in page.evaluate(axe.RUN % rules)]
+            if wide := page.evaluate(axe.OVERFLOWS):
                 faults.append(f"{address} is wider than {size['width']}: {wide}")
     assert not faults, "\n".join(faults)

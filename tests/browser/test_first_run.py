@@ -9,8 +9,8 @@ from playwright.sync_api import expect
 
 from memoryhub.domain import accounts, files, first_start, prompts, quarantine, spaces
 from memoryhub.models import HUB, Mount, Space, WorkingEntry
+from tests.browser.axe import AXE, EVERYTHING, RUN
 from tests.browser.conftest import PHONE, WIDE
-from tests.browser.test_axe import AXE, EVERYTHING, RUN
 from tests.commands.test_laptop import make_home
 
 TEXT = "# Bakery\n\n- Amounts are integers in cents.\n\n```python\ntotal = 1  # cents\n```\n"

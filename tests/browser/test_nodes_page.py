@@ -10,8 +10,8 @@ from playwright.sync_api import expect
 
 from memoryhub.domain import files, nodes
 from memoryhub.models import HUB, Mount, Node
+from tests.browser.axe import AXE, EVERYTHING, OVERFLOWS, RUN
 from tests.browser.conftest import PHONE, WIDE
-from tests.browser.test_axe import AXE, EVERYTHING, OVERFLOWS, RUN
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from memoryhub.domain import files, prompts, quarantine
 from memoryhub.models import HUB, AgentChange, Delivery, File, Mount, PromptText, Revision, SourceChange
-from tests.browser.test_axe import AXE, EVERYTHING, NARROW, OVERFLOWS, RUN
+from tests.browser.axe import AXE, EVERYTHING, NARROW, OVERFLOWS, RUN
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

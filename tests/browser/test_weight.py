@@ -122,7 +122,7 @@ def name_of(path: str) -> str:
     return re.sub(r"\.[0-9a-f]{8,}(?=\.)", "", path.rpartition("/")[2])
 
 
-@pytest.mark.sampled(4)  # test_axe.py measures it on every page, on a quick machine
+@pytest.mark.sampled(4)  # test_every_page.py measures it on every page, on a quick machine
 @pytest.mark.parametrize("page", PAGES)
 def test_nothing_shifts_while_a_page_loads(browser: Browser, served: Hub, client, page):
     """From an empty cache, with the clock slowed as on a phone."""

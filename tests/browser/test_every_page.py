@@ -1,4 +1,5 @@
-"""With JavaScript switched off every page is reached by links, and everything that can be done is a link or a form."""
+"""Every page, found by following links, of a hub of its own with the demo in it: no machine finds a fault with it, and with
+JavaScript switched off everything that can be done there is a link or a form."""
 
 from __future__ import annotations
 
@@ -7,9 +8,63 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests import walking
 from tests.browser import crawl
 from tests.browser import hub as hubs
+from tests.browser.axe import BY_TURNS, LOOKS, LOOKS_AGAIN, Looks, look_at
 from tests.browser.conftest import PATIENCE, PHONE, WIDE
+
+# All pages in all ways belong to `make attack`; `make test` looks at one page of each kind, and at some in Chinese.
+EVERY_PAGE = (
+    pytest.param("en", (LOOKS,), 0, marks=pytest.mark.attack),
+    pytest.param("zh-CN", (LOOKS_AGAIN,), 0, marks=pytest.mark.attack),
+)
+
+
+@pytest.mark.parametrize(
+    ("language", "first", "each"),
+    [("en", BY_TURNS, 1), ("zh-CN", (LOOKS_AGAIN[1:],), 6), *EVERY_PAGE],
+)
+def test_no_page_has_a_fault_that_a_machine_can_find(
+    browser: Browser, hub: hubs.Hub, language: str, first: tuple[Looks, ...], each: int
+):
+    pages = crawl.pages(hub)
+    pages = crawl.of_each_kind(pages, each) if each else pages
+    assert len(pages) >= 8, pages
+    context = browser.new_context(reduced_motion="reduce", locale=language)
+    context.add_cookies([hub.cookie("owner")])
+    faults = list(look_at(context, hub, pages, first))
+    context.close()
+    assert not faults, "\n".join(faults)
+
+
+REFUSED = ["/s/demo/settings/people/", "/s/demo/rules/"]  # to a viewer
+
+
+def test_what_strangers_and_viewers_see_has_no_fault_either(browser: Browser, hub: hubs.Hub):
+    faults = []
+    for role, paths in (("", ["/login/", "/login/once/spent-long-ago/"]), ("viewer", REFUSED)):
+        context = browser.new_context(reduced_motion="reduce")
+        if role:
+            context.add_cookies([hub.cookie(role)])
+        faults += look_at(context, hub, paths)
+        context.close()
+    assert not faults, "\n".join(faults)
+
+
+def test_of_choices_that_are_only_combined_each_is_looked_at_once():
+    plain, one, other = "/s/demo/longterm/", "/s/demo/longterm/?due=1", "/s/demo/longterm/?map=all"
+    both, third = "/s/demo/longterm/?due=1&map=all", "/s/demo/longterm/?due=1&map=due"
+    assert walking.telling([plain, one, other, both, third, "/s/demo/rules/"]) == [
+        plain,
+        one,
+        other,
+        third,
+        "/s/demo/rules/",
+    ]
+
+
+# ---- without JavaScript
 
 # Things that only a script makes work must not be there, or must say so by `hidden`, until a script shows them.
 USELESS = """() => {
@@ -57,12 +112,13 @@ def test_nothing_on_any_page_needs_a_script(hub, plain, every):
 
 
 def test_the_navigation_leads_everywhere(hub, plain):
+    """From one place to the next: it is on each of them."""
     plain.goto(f"/s/{hub.space}/")
     places = plain.get_by_role("navigation", name="Main").get_by_role("link")
     names = [name.strip() for name in places.all_inner_texts()]
     assert len(names) >= 10
-    for number in range(len(names)):
-        plain.goto(f"/s/{hub.space}/")
+    for number, name in enumerate(names):
+        assert places.nth(number).inner_text().strip() == name, plain.url
         places.nth(number).click()
         expect(plain.get_by_role("heading", level=1)).to_be_visible()
 
