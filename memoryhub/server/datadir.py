@@ -2,7 +2,7 @@
 
     postgres/      the embedded database (see `postgres.py`)
     run/           its socket
-    hub.lock       held by the one running hub
+    hub.lock       held by the one running hub; its process and address
     start.lock     held for the moments in which the database is started or stopped
     users.lock     shared by every process that uses the database: the last one to release it stops the server
 
@@ -155,10 +155,18 @@ def hub_lock(data_dir: Path, *, wait: float = 0) -> Lock:
     path = data_dir / "hub.lock"
     lock = Lock(path)
     if not lock.acquire(wait=wait):
-        holder = path.read_text().strip() or "unknown"
+        holder = path.read_text().partition("\n")[0] or "unknown"
         raise DataDirError(
             f"Another hub (process {holder}) is running on the data directory {data_dir}: "
             f"stop it, or choose another directory with --data-dir."
         )
     lock.write(str(os.getpid()))
     return lock
+
+
+def hub_address(data_dir: Path) -> str:
+    """Where the hub of this data directory answers, or did when it last ran; empty where that is not known."""
+    try:
+        return (data_dir / "hub.lock").read_text().partition("\n")[2]
+    except OSError:
+        return ""

@@ -253,10 +253,8 @@ def test_one_command_from_a_home_to_its_contexts(place, data_dir):
     assert "/shop/ shows ~/shop" in done.stdout and "Claude Code, ~/.claude" in done.stdout
     running = Hub(data_dir).wait_ready()
     try:
-        again = command(
-            "laptop", "--yes", "--home", str(home), MEMORYHUB_DATA_DIR=str(data_dir), PUBLIC_URL=running.url
-        )
-        link = re.search(r"open (/login/once/\S+)", again.stdout)
+        again = command("laptop", "--yes", "--home", str(home), MEMORYHUB_DATA_DIR=str(data_dir))
+        link = re.search(rf"Open {running.url}(/login/once/\S+)", again.stdout)
         assert link, again.stdout + again.stderr
         with httpx.Client(follow_redirects=True) as browser:
             page = sign_in_by_link(browser, running.url + link[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import signal
@@ -92,9 +93,12 @@ class TestStart:
         backup = str(steady.data_dir.parent / "hub.tar")
         lines = [
             [*line, "--data-dir", str(steady.data_dir)]
-            for line in (["doctor"], ["backup", backup], ["restore", backup], ["up", "--port", "0"])
-        ]
-        doctor, kept, (status, _, told), second = several(*lines)
+            for line in (
+                ["user", "link", "owner", "--json"], ["doctor"], ["backup", backup], ["restore", backup], ["up", "--port", "0"],
+            )
+        ]  # fmt: skip
+        (_, link, _), doctor, kept, (status, _, told), second = several(*lines)
+        assert json.loads(link)["link"].startswith(f"{steady.url}/login/once/")
         assert (doctor[0], kept[0], kept[2], status) == (0, 0, "", 1)
         assert f"Another hub (process {steady.process.pid})" in told and told.count("\n") == 1
         assert second[0] == 1

@@ -80,8 +80,9 @@ class Command(HubCommand):
         if not is_running():
             return ""
         secret = accounts.make_sign_in_link(HUB, accounts.hub_owner(), leads_to=f"/s/{shown.space.slug}/contexts/")
-        says = "Open" if settings.PUBLIC_URL else "At the address of the hub that runs, open"
-        return f"{translated(says)} {settings.PUBLIC_URL}/login/once/{secret}/"
+        address = settings.PUBLIC_URL or datadir.hub_address(settings.DATA_DIR)
+        says = "Open" if address else "At the address of the hub that runs, open"
+        return f"{translated(says)} {address}/login/once/{secret}/"
 
     def start(self, options: dict[str, Any]) -> None:
         given = ["--data-dir", options["data_dir"]] if options["data_dir"] else []

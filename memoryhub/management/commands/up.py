@@ -165,7 +165,9 @@ class Command(HubCommand):
     ) -> None:  # fmt: skip
         shown, number = f"[{host}]" if ":" in host else host, listener.getsockname()[1]
         listener.listen(serve.BACKLOG)
-        ready = ReadinessCheck(host, number, partial(self.say_ready, f"http://{shown}:{number}{link}"))
+        address = f"http://{shown}:{number}"
+        held[0].write(f"{os.getpid()}\n{address}")
+        ready = ReadinessCheck(host, number, partial(self.say_ready, address + link))
         children = [
             supervise.Child("web", partial(web, listener, count, data_dir), vital=True),
             supervise.Child("background", partial(background, data_dir, listener, running)),

@@ -13,6 +13,7 @@ from memoryhub.domain import accounts, spaces
 from memoryhub.errors import Invalid
 from memoryhub.management.base import HubCommand
 from memoryhub.models import HUB, Person, Role, Space
+from memoryhub.server import datadir
 
 
 class Command(HubCommand):
@@ -67,7 +68,7 @@ class Command(HubCommand):
 
     def make_link(self, person: Person, valid: str) -> dict[str, Any]:
         secret = accounts.make_sign_in_link(HUB, person, lasts=accounts.link_time(valid))
-        return {"user": person.username, "link": f"{settings.PUBLIC_URL}/login/once/{secret}/", "valid": valid}
+        return {"user": person.username, "link": f"{self.address()}/login/once/{secret}/", "valid": valid}
 
     def person(self, options: dict[str, Any], password: str) -> Person:
         known = accounts.find_person(options["name"])
@@ -100,5 +101,8 @@ class Command(HubCommand):
             lines.append(f"Sign-in, once within {self.valid}{self.where()}: {self.link}")
         return "\n".join(lines)
 
+    def address(self) -> str:
+        return settings.PUBLIC_URL or datadir.hub_address(settings.DATA_DIR)
+
     def where(self) -> str:
-        return "" if settings.PUBLIC_URL else ", at the hub's address"
+        return "" if self.address() else ", at the hub's address"
