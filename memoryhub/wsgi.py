@@ -35,10 +35,10 @@ from memoryhub.refusals import json_refusal  # noqa: E402
 
 Environ = dict[str, Any]
 Answer = Callable[[Environ], HttpResponse]
-PROMPT, FILE, BATCH, PROPOSAL = "/api/v1/prompt", "/api/v1/files/", "/api/v1/batch", "/api/v1/proposals/"
+PROMPT, FILE, PROPOSAL = "/api/v1/prompt", "/api/v1/files/", "/api/v1/proposals/"
 RETRIEVE, SEARCH = "/api/v1/retrieve", "/api/v1/search"
 LIMIT = re.compile("[0-9]{1,4}")
-MAX_BATCH_BODY = 1 << 20
+MAX_BODY = 1 << 20
 CHUNK_BYTES = 1 << 20
 ALIVE_HEADERS = [("Cache-Control", "private, no-store"), ("X-Content-Type-Options", "nosniff")]
 log = logging.getLogger("memoryhub")
@@ -123,9 +123,10 @@ def answer_for(environ: Environ) -> Answer | None:
         return with_caller(partial(layers.find, **given))
     if environ.get("QUERY_STRING"):
         return None
-    if path == BATCH and method == "POST":
-        body = batch_body(environ)
-        return with_caller(partial(files.batch, body=body)) if body else None
+    if path in WITH_BODY and method == "POST":
+        operation, schema = WITH_BODY[path]
+        body = body_of(environ, schema)
+        return with_caller(partial(operation, body=body)) if body else None
     if method not in ("GET", "HEAD"):
         return None
     if path.startswith(FILE) and len(path) > len(FILE):
@@ -150,15 +151,21 @@ def fields_of(environ: Environ, *names: str) -> dict[str, Any] | None:
     return found
 
 
-def batch_body(environ: Environ) -> files.BatchIn | None:
+WITH_BODY: dict[str, tuple[Any, Any]] = {
+    "/api/v1/batch": (files.batch, files.BatchIn),
+    "/api/v1/quarantine": (layers.log, layers.LogIn),
+}
+
+
+def body_of(environ: Environ, schema: Any) -> Any:
     """The body as the operation takes it; what does not validate is put back, for Django to say why."""
     size = environ.get("CONTENT_LENGTH") or "0"
-    if not size.isdecimal() or int(size) > MAX_BATCH_BODY:
+    if not size.isdecimal() or int(size) > MAX_BODY:
         return None
     data = environ["wsgi.input"].read(int(size))
     environ["wsgi.input"] = io.BytesIO(data)
     try:
-        return files.BatchIn.model_validate(json.loads(data))
+        return schema.model_validate(json.loads(data))
     except (ValueError, RecursionError):
         return None
 

@@ -276,10 +276,12 @@ def has_etag(request: HttpRequest, etag: str) -> bool:
     return bool(given) and any(known in (etag.strip('"'), "*") for known in map(opaque_tag, given.split(",")))
 
 
-def json_response(document: dict[str, Any], headers: Mapping[str, str] | None = None) -> HttpResponse:
+def json_response(
+    document: dict[str, Any], headers: Mapping[str, str] | None = None, status: int = 200
+) -> HttpResponse:
     """A document as django-ninja writes it, without going through its schema first: for long lists, that costs most."""
     body = json.dumps(document, cls=NinjaJSONEncoder)
-    return HttpResponse(body, content_type="application/json; charset=utf-8", headers=headers)
+    return HttpResponse(body, content_type="application/json; charset=utf-8", headers=headers, status=status)
 
 
 def fields_of_each(schema: type[Schema], found: Iterable[Any]) -> list[dict[str, Any]]:

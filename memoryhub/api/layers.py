@@ -18,6 +18,12 @@ from memoryhub.text import input_checks
 
 router = Router()
 PLAIN = "text/plain; charset=utf-8"
+# As Django's middleware would set them; a query alone is answered without (`memoryhub.wsgi`).
+MEMORY_HEADERS = {
+    "Cache-Control": "private, no-store",
+    "Vary": "Accept, Authorization",
+    "X-Content-Type-Options": "nosniff",
+}
 
 
 class RecordFinding(Schema):
@@ -63,9 +69,9 @@ class Logged(Schema):
 def log(request: HttpRequest, body: LogIn) -> Any:
     caller: Caller = request.auth
     logged = quarantine.log(caller.space, caller.agent, by=caller.actor, **body.dict())
-    return Status(201, {
-        "id": logged.id, "state": logged.state, "findings": logged.findings, "working_id": logged.working_id,
-    })  # fmt: skip
+    findings = [{name: one[name] for name in RecordFinding.model_fields} for one in logged.findings]
+    document = {"id": logged.id, "state": logged.state, "findings": findings, "working_id": logged.working_id}
+    return json_response(document, MEMORY_HEADERS, status=201)
 
 
 class WorkingItem(Schema):
@@ -117,12 +123,6 @@ class Items(Schema):
     warnings: list[str] = []
 
 
-# As Django's middleware would set them; a query alone is answered without (`memoryhub.wsgi`).
-MEMORY_HEADERS = {
-    "Cache-Control": "private, no-store",
-    "Vary": "Accept, Authorization",
-    "X-Content-Type-Options": "nosniff",
-}
 SUMMARY = {
     "responses": {
         200: {"content": {"text/plain": {"schema": {"type": "string"}}}},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from typing import Any
@@ -14,7 +15,7 @@ from memoryhub.db import statements
 from memoryhub.domain import accounts, files, longterm, prompts, proposals, spaces
 from memoryhub.domain.accounts.authenticate import statement
 from memoryhub.domain.files.read import READ_ROWS, cache
-from memoryhub.models import HUB, Actor, File, Proposal, Space
+from memoryhub.models import HUB, Actor, File, Proposal, Space, WorkingEntry
 from tests.api.calling import Caller, ServedClient, code
 
 pytestmark = pytest.mark.django_db
@@ -94,6 +95,29 @@ def test_a_retrieval_by_a_query_alone_is_answered_as_django_does(space, forge):
     only_files = accounts.create_token(space, HUB, agent=prompts.create_agent(space, HUB, "other"), scopes=["files"])[1]
     assert same(only_files, "GET", "retrieve?query=refund").status_code == 403
     assert same("mh_none", "GET", "retrieve?query=refund").status_code == 401
+
+
+def test_a_log_is_answered_as_django_does(space, forge):
+    text, key = "Refunds go to the card: Höhe 100 %.", "ghp_" + "aZ3kQ9xW7vB2nM5tR8yL1pC4sD6fG0hJ3kL9"
+
+    def answered(secret: str, client: Any, body: Any) -> Any:
+        answer = Caller(client, secret)("POST", "quarantine", body)
+        said = {name: value for name, value in answer.json().items() if name not in ("id", "working_id")}
+        WorkingEntry.objects.all().delete()  # or the next one repeats it
+        return answer.status_code, said, {name: answer.headers.get(name) for name in SHOWN}
+
+    for body in ({"content": text}, {"content": f"{text} {key}", "metadata": {"a": key}, "session_id": "s"}, {"content": ""}, {}, "{",
+                 "[]", "null", "[" * 100_000, {"content": text, "node_kind": "tool", "scope": 1}, {"content": text, "session_id": None},
+                 {"content": "a\x00"}, {"content": "\ud800"}, {"content": text, "metadata": {"n": float("nan")}},
+                 {"content": "x" * (1 << 21)}, {"content": text, "other": 1}):  # fmt: skip
+        usual = answered(forge.secret, Client(), body)
+        assert answered(forge.secret, ServedClient(), body) == usual and usual[0] in (201, 400, 413, 422), usual
+    said = {"PATH_INFO": "/api/v1/quarantine", "REQUEST_METHOD": "POST", "CONTENT_LENGTH": "15"}
+    assert wsgi.answer_for(said | {"wsgi.input": io.BytesIO(b'{"content":"a"}')})
+    only_files = accounts.create_token(space, HUB, agent=prompts.create_agent(space, HUB, "other"), scopes=["files"])[1]
+    for secret, status in ((only_files, 403), ("mh_none", 401)):
+        usual = answered(secret, Client(), {"content": text})
+        assert answered(secret, ServedClient(), {"content": text}) == usual and usual[0] == status
 
 
 def test_a_search_is_answered_as_django_does(space, forge):
