@@ -226,11 +226,14 @@ def served(scene: Scene) -> Iterator[tuple[MemoryHub, Callable[[], list[int]]]]:
     """A client of the hub over HTTP, with the processes that answer it."""
     token = agent_of(scene.space)
     with serving() as (address, server):
-        workers = [server, *(child.pid for child in psutil.Process(server).children(recursive=True))]
+
+        def workers() -> list[int]:  # asked each time: the first ones may be replaced
+            return [server, *(child.pid for child in psutil.Process(server).children(recursive=True))]
+
         with MemoryHub(f"http://{address[0]}:{address[1]}", token, cache_dir=scene.place / "copies") as client:
             for text in scene.before:
                 client.retrieve(text, hot=0)
-            yield client, lambda: workers
+            yield client, workers
 
 
 def agent_of(space: Any) -> str:
