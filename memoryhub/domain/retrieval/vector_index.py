@@ -52,22 +52,21 @@ SELECT chunk_id, 1 - distance AS cosine FROM (
     (SELECT * FROM ({ONE_BY_ONE} AND NOT in_index OFFSET 0) outside ORDER BY distance LIMIT {{limit}})
 ) nearest ORDER BY distance LIMIT {{limit}}
 """  # noqa: S608 (parts of our own)
-# Rows of ids and cosines as one value, which is quicker to read here. The cosine with a text that says nothing is no number:
-# nothing is like nothing.
-PACKED = "SELECT string_agg(int8send(chunk_id) || float8send(coalesce(nullif(cosine, 'NaN'), 0)), '') AS packed"
-UNPACKED = Struct(">qd")
-# The nearest, and besides how near some others are. Those are lateral, or the planner scans all vectors of the space.
+# The nearest, and besides how near some others are: how many are of the first kind, and all ids and cosines as one value, which is
+# quicker to read here. The others are lateral, or the planner scans all vectors of the space. The cosine with a text that says nothing
+# is no number: nothing is like nothing.
 NEAREST = f"""
-SELECT s.longterm_mark, n.packed, o.packed FROM memoryhub_space s CROSS JOIN LATERAL (
-    {PACKED} FROM ({{nearest}}) nearest
-) n CROSS JOIN LATERAL (
-    {PACKED} FROM unnest(%(others)s::bigint[]) AS w(id) CROSS JOIN LATERAL (
-        SELECT chunk_id, 1 - distance AS cosine FROM (
-            {ONE_BY_ONE} AND chunk_id = w.id AND vector_dims(vector) = {{d}} LIMIT 1
+SELECT s.longterm_mark, f.* FROM memoryhub_space s CROSS JOIN LATERAL (
+    SELECT count(*) FILTER (WHERE is_nearest), string_agg(int8send(chunk_id) || float8send(coalesce(nullif(cosine, 'NaN'), 0)), '')
+    FROM (
+        SELECT true AS is_nearest, chunk_id, cosine FROM ({{nearest}}) nearest UNION ALL
+        SELECT false, w.chunk_id, 1 - one.distance FROM unnest(%(others)s::bigint[]) AS w(chunk_id) CROSS JOIN LATERAL (
+            {ONE_BY_ONE} AND chunk_id = w.chunk_id AND vector_dims(vector) = {{d}} LIMIT 1
         ) one
-    ) other
-) o WHERE s.id = {{space}}
+    ) each_one
+) f WHERE s.id = {{space}}
 """  # noqa: S608 (parts of our own)
+UNPACKED = Struct(">qd")
 LET_IN = f"""
 UPDATE memoryhub_embedding SET in_index = true WHERE space_id = %s AND id IN (
     SELECT id FROM memoryhub_embedding WHERE space_id = %s AND embedded_by = %s AND NOT in_index
@@ -97,24 +96,22 @@ def cosines(
 ) -> dict[int, float]:
     """The cosines of so many of the nearest chunks and of these others, under the mark of the space; else `Changed`."""
     inside = index_used(space, chunks, query.dimensions, query.embedder) if query.embedder else ""
-    now, nearest, rest = _read_cosines(space, query, readers, limit, others, inside)
-    if inside and len(nearest) < limit * UNPACKED.size:
+    now, nearest, packed = _read_cosines(space, query, readers, limit, others, inside)
+    if inside and nearest < limit:
         # The index gives up where next to none of those that it comes upon are meant.
-        now, nearest, rest = _read_cosines(space, query, readers, limit, others, "")
+        now, nearest, packed = _read_cosines(space, query, readers, limit, others, "")
     if now != mark:
         raise Changed
-    return dict(UNPACKED.iter_unpack(nearest + rest))
+    return dict(UNPACKED.iter_unpack(packed or b""))
 
 
 def _read_cosines(
     space: int, query: Query, readers: Readers, limit: int, others: list[int], inside: str
-) -> tuple[int, bytes, bytes]:
-    """The mark of the space, and packed the nearest and the others."""
+) -> tuple[Any, ...]:
+    """The mark of the space, how many of the nearest there are, and packed those and the others."""
     sql = _cosines_sql(space, query.embedded_by, query.dimensions, readers.condition, limit, inside)
-    asked = {"vector": query.vector, "others": statements.as_numbers(others)}
-    for mark, nearest, rest in statements.rows(sql, asked, binary=True):
-        return mark, nearest or b"", rest or b""
-    return NO_SPACE, b"", b""
+    rows = statements.rows(sql, {"vector": query.vector, "others": statements.as_numbers(others)}, binary=True)
+    return rows[0] if rows else (NO_SPACE, 0, b"")
 
 
 def nearest_by_index(space: Space, embedder: Embedder, limit: int) -> str:
