@@ -26,7 +26,7 @@ NAMES = re.compile(
     "|".join(rf"(?<![A-Za-z]){re.escape(one)}(?![A-Za-z])" for one in sorted(SAME_EVERYWHERE, key=len, reverse=True))
 )
 SQL = re.compile(
-    r"\b(SELECT|UPDATE [a-z]|INSERT INTO|DELETE FROM|ORDER BY|UNION ALL|WHERE|LIMIT|OFFSET|AS [a-z]+$|ON true|IS NULL|DROP|"
+    r"\b(SELECT|UPDATE [a-z]|INSERT INTO|DELETE FROM|ORDER BY|UNION ALL|WHERE|LIMIT|OFFSET|AS [a-z]+$|FROM [a-z]+$|ON true|IS NULL|DROP|"
     r"ALTER [A-Z]+ CURRENT|ALTER TABLE|ADD CONSTRAINT|GRANT|FOR UPDATE|RETURNING|CASE WHEN)\b|jsonb_|\b[a-z]\.[a-z_]+,|\bid, |, at$"
 )
 
