@@ -36,7 +36,7 @@ from memoryhub.refusals import json_refusal  # noqa: E402
 Environ = dict[str, Any]
 Answer = Callable[[Environ], HttpResponse]
 PROMPT, FILE, PROPOSAL = "/api/v1/prompt", "/api/v1/files/", "/api/v1/proposals/"
-RETRIEVE, SEARCH = "/api/v1/retrieve", "/api/v1/search"
+RETRIEVE, SEARCH, WORKING = "/api/v1/retrieve", "/api/v1/search", "/api/v1/working"
 LIMIT = re.compile("[0-9]{1,4}")
 MAX_BODY = 1 << 20
 CHUNK_BYTES = 1 << 20
@@ -121,6 +121,8 @@ def answer_for(environ: Environ) -> Answer | None:
         return with_caller(partial(layers.retrieve, **given))
     if path == SEARCH and method in ("GET", "HEAD") and (given := fields_of(environ, "q", "layers", "limit")):
         return with_caller(partial(layers.find, **given))
+    if path == WORKING and method in ("GET", "HEAD") and (given := fields_of(environ, "limit")):
+        return with_caller(partial(layers.newest, **given))
     if environ.get("QUERY_STRING"):
         return None
     if path in WITH_BODY and method == "POST":
@@ -129,6 +131,8 @@ def answer_for(environ: Environ) -> Answer | None:
         return with_caller(partial(operation, body=body)) if body else None
     if method not in ("GET", "HEAD"):
         return None
+    if path == WORKING:
+        return with_caller(layers.newest)
     if path.startswith(FILE) and len(path) > len(FILE):
         return with_caller(partial(files.read, path=as_text(path[len(FILE) :])))
     if path.startswith(PROPOSAL) and (number := path[len(PROPOSAL) :]).isdecimal() and len(number) < 19:

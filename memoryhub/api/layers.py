@@ -100,7 +100,8 @@ def newest(request: HttpRequest, limit: int = 10, cursor: Cursor = "", next: Nex
     before = number_in(cursor or next) if cursor or next else working.AFTER_ALL
     found = working.newest(caller.space, agent=caller.agent, limit=limit + 1, before=before)
     following = encode_cursor(found[limit - 1].id) if len(found) > limit else None
-    return json_response({"items": fields_of_each(WorkingItem, found[:limit]), "next": following})
+    document = {"items": fields_of_each(WorkingItem, found[:limit]), "next": following}
+    return json_response(document, MEMORY_HEADERS)
 
 
 class Item(Schema):

@@ -12,7 +12,7 @@ from django.test import Client
 
 from memoryhub import wsgi
 from memoryhub.db import statements
-from memoryhub.domain import accounts, files, longterm, prompts, proposals, spaces
+from memoryhub.domain import accounts, files, longterm, prompts, proposals, quarantine, spaces
 from memoryhub.domain.accounts.authenticate import statement
 from memoryhub.domain.files.read import READ_ROWS, cache
 from memoryhub.models import HUB, Actor, File, Proposal, Space, WorkingEntry
@@ -118,6 +118,28 @@ def test_a_log_is_answered_as_django_does(space, forge):
     for secret, status in ((only_files, 403), ("mh_none", 401)):
         usual = answered(secret, Client(), {"content": text})
         assert answered(secret, ServedClient(), {"content": text}) == usual and usual[0] == status
+
+
+def test_working_memory_is_answered_as_django_does(space, forge):
+    for n in range(3):
+        quarantine.log(space, None, content=f"Refund {n} went to the card: Höhe {n} %.", session_id="s", node_id="n")
+    for query in (
+        "limit=2",
+        "limit=50",
+        "limit=0",
+        "limit=51",
+        "limit=x",
+        "limit=",
+        "limit",
+        "limit=2&cursor=1",
+        "limit=1&limit=2",
+        "",
+    ):
+        assert same(forge.secret, "GET", f"working?{query}").status_code in (200, 422)
+    assert len(same(forge.secret, "GET", "working?limit=2").json()["items"]) == 2
+    assert same(forge.secret, "HEAD", "working?limit=2").content == b""
+    assert wsgi.answer_for({"PATH_INFO": "/api/v1/working", "REQUEST_METHOD": "GET", "QUERY_STRING": "limit=2"})
+    assert same("mh_none", "GET", "working?limit=2").status_code == 401
 
 
 def test_a_search_is_answered_as_django_does(space, forge):
