@@ -18,8 +18,9 @@ ROLE_CHOICES = (
 
 class PersonForm(HubForm):
     username = forms.CharField(
-        label=_("Name"), max_length=64, widget=forms.TextInput(attrs={"autocapitalize": "none", "autocomplete": "off"})
-    )
+        label=_("Name"), max_length=64, help_text=_("To sign in with: one word, such as ines.vogel."),
+        widget=forms.TextInput(attrs={"autocapitalize": "none", "autocomplete": "off"}),
+    )  # fmt: skip
     role = forms.ChoiceField(label=_("Role"), choices=ROLE_CHOICES, initial=Role.VIEWER)
     email = forms.EmailField(
         label=_("E-mail"), required=False,

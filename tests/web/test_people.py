@@ -18,7 +18,9 @@ def role_of(name):
 
 
 def test_an_owner_adds_somebody_new_and_hands_over_a_link(as_role, house):
-    page = as_role("owner").post("/s/books/settings/people/add/", {"username": "nina", "role": "editor"})
+    owner = as_role("owner")
+    assert "one word, such as ines.vogel" in owner.get("/s/books/settings/people/").content.decode()
+    page = owner.post("/s/books/settings/people/add/", {"username": "nina", "role": "editor"})
     link = re.search(r"http://testserver(/login/once/[\w-]+/)", page.content.decode()).group(1)
     nina = Client()
     assert nina.post(link)["Location"] == "/s/books/"
