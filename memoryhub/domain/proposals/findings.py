@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db.models import F
 
 from memoryhub import detectors
-from memoryhub.db.cache import Cache
+from memoryhub.db.cache import ENTRY_BYTES, Cache
 from memoryhub.db.prepared import prepared
 from memoryhub.detectors import Finding, KnownText, packed
 from memoryhub.detectors.changes import detectable, findings_in
@@ -75,7 +75,7 @@ def cannot_be_read(content: bytes) -> bool:
 _found: Cache[list[Finding]] = Cache(
     "findings in changes", key="space, SHA-256 of path, both texts and the texts that memory holds beside them",
     invalidated_by="nothing: the texts decide", saves="running detectors again at each look at a proposal",
-    max_bytes=16 << 20, size_of=lambda found: sum(600 + len(one.message) for one in found),
+    max_bytes=16 << 20, size_of=lambda found: ENTRY_BYTES + sum(600 + len(one.message) for one in found),
 )  # fmt: skip
 
 

@@ -97,6 +97,13 @@ def test_what_a_reviewer_takes_or_types_is_looked_at(asked):
     assert proposals.grave_findings(asked, content=TEXT.encode()) == []
 
 
+def test_what_has_no_finding_takes_room_too(asked):
+    """Most changes have none: a cache that counts them as nothing grows for as long as its process runs."""
+    before = findings._found.size
+    assert findings.findings_of(asked.space, OTHER, b"# Other\n", b"# Other\n\nOrders ship from Berlin.\n") == []
+    assert findings._found.size > before
+
+
 def test_what_took_too_long_is_looked_at_again(asked, monkeypatch):
     findings._found.clear()
     with monkeypatch.context() as slow:
