@@ -1,4 +1,4 @@
-"""The client that agents install: needs certifi and nothing of the hub.
+"""The client that agents install: needs httpx and nothing else of the hub.
 
 from memoryhub.client import MemoryHub
 hub = MemoryHub("http://127.0.0.1:8000", "mh_…")

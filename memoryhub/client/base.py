@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+import httpx
+
 from . import wire
 from .cache import Cache
 from .calls import API, Call, as_record, read_key, virtual, without_none
 from .errors import HubUnavailable, Invalid
-from .http1 import Failed
 from .records import Record, sha256_of
 from .steps import Steps
 
@@ -63,7 +64,7 @@ class HubBase:
     ):
         self.settings = wire.Settings(url, token, timeout, patience, retries)
         self.cache = Cache(url, token, cache_dir)
-        self._http = self._transport(url, self.settings.proxy, self.settings.headers, timeout)
+        self._http = self._transport(proxy=self.settings.proxy)
         self._written: dict[str, str] = {}  # sha256 of the copies that this process wrote, to write each only once
         self._away_until = 0.0
 
@@ -79,7 +80,7 @@ class HubBase:
         exchange = wire.Exchange(self.settings, self.cache, call, retries=0 if is_away else self.settings.retries)
         while True:
             received = yield exchange.request()
-            pause = exchange.failed(received) if isinstance(received, Failed) else exchange.received(*received)
+            pause = exchange.failed(received) if isinstance(received, httpx.HTTPError) else exchange.received(*received)
             if pause is None:
                 break
             yield pause

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from .http1 import Failed, Received, Request
-from .steps import Steps
-from .transport import AsyncTransport, Transport
+import httpx
+
+from . import wire
+from .steps import Received, Steps
 from .verbs import Proposal, Verbs
 
 __all__ = ["AsyncMemoryHub", "MemoryHub", "Proposal"]
@@ -20,7 +22,7 @@ R = TypeVar("R")
 class MemoryHub(Verbs):
     """A hub, its address and an agent's token. Thread-safe; keeps its connections open until `close()`."""
 
-    _transport = Transport
+    _transport = httpx.HTTPTransport
     _sleep: Callable[[float], Any] = staticmethod(time.sleep)
 
     def close(self) -> None:
@@ -39,23 +41,27 @@ class MemoryHub(Verbs):
                 step = steps.send(received)
             except StopIteration as end:
                 return end.value
-            received = self._exchange(step) if isinstance(step, Request) else self._sleep(step)
+            received = self._exchange(step) if isinstance(step, httpx.Request) else self._sleep(step)
 
-    def _exchange(self, request: Request) -> Received | Failed:
+    def _exchange(self, request: httpx.Request) -> Received | httpx.HTTPError:
+        body = wire.Body(self.settings.timeout)
         try:
-            return self._http.exchange(request)
-        except Failed as problem:
+            with contextlib.closing(self._http.handle_request(request)) as response:
+                for chunk in response.iter_bytes():
+                    body.add(chunk)
+                return response.status_code, wire.headers_of(response), bytes(body)
+        except httpx.HTTPError as problem:
             return problem
 
 
 class AsyncMemoryHub(Verbs):
     """A hub for asyncio programs, every call awaited; one per event loop, closed with `await hub.close()`."""
 
-    _transport = AsyncTransport
+    _transport = httpx.AsyncHTTPTransport
     _sleep: Callable[[float], Any] = staticmethod(asyncio.sleep)
 
     async def close(self) -> None:
-        self._http.close()
+        await self._http.aclose()
 
     async def __aenter__(self) -> AsyncMemoryHub:
         return self
@@ -70,10 +76,14 @@ class AsyncMemoryHub(Verbs):
                 step = steps.send(received)
             except StopIteration as end:
                 return end.value
-            received = await (self._exchange(step) if isinstance(step, Request) else self._sleep(step))
+            received = await (self._exchange(step) if isinstance(step, httpx.Request) else self._sleep(step))
 
-    async def _exchange(self, request: Request) -> Received | Failed:
+    async def _exchange(self, request: httpx.Request) -> Received | httpx.HTTPError:
+        body = wire.Body(self.settings.timeout)
         try:
-            return await self._http.exchange(request)
-        except Failed as problem:
+            async with contextlib.aclosing(await self._http.handle_async_request(request)) as response:
+                async for chunk in response.aiter_bytes():
+                    body.add(chunk)
+                return response.status_code, wire.headers_of(response), bytes(body)
+        except httpx.HTTPError as problem:
             return problem

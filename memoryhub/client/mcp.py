@@ -12,7 +12,6 @@ from typing import Annotated, Any
 from mcp import MCPError
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
-from mcp.server.stdio import stdio_server
 from mcp_types import INTERNAL_ERROR, Resource, ToolAnnotations
 from pydantic import Field
 
@@ -21,7 +20,6 @@ from memoryhub import __version__
 from .errors import HubError, NotFound
 from .hub import AsyncMemoryHub
 from .records import FileText, Outcome
-from .stdio import pipes
 
 READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 EDITS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=False)
@@ -66,12 +64,6 @@ class HubServer(MCPServer):
             return await super().call_tool(name, arguments, context)
         finally:
             tool_call.reset(mark)
-
-    async def run_stdio_async(self) -> None:
-        """As the SDK has it, but for the streams."""
-        stdin, stdout = pipes()
-        async with stdio_server(stdin, stdout) as (reading, writing):  # type: ignore[arg-type]
-            await self._lowlevel_server.run(reading, writing, self._lowlevel_server.create_initialization_options())
 
     async def list_resources(self) -> list[Resource]:
         try:

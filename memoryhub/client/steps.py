@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Generator
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
 
-from .http1 import Request
+import httpx
 
 if TYPE_CHECKING:
     from .hub import AsyncMemoryHub, MemoryHub
@@ -19,7 +19,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
-Steps = Generator[Request | float, Any, R]
+Received = tuple[int, dict[str, str], bytes]  # status, headers, body
+Steps = Generator[httpx.Request | float, Any, R]
 
 
 class Verb(Protocol[P, R_co]):

@@ -5,26 +5,53 @@ from __future__ import annotations
 import email.utils
 import json
 import random
-import ssl
+import re
 import time
 import urllib.request
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import urlsplit
+
+import httpx
 
 from memoryhub import __version__
 
 from .cache import Cache
 from .calls import Answer, Call
 from .errors import BY_STATUS, HubError, HubRefused, HubUnavailable, Invalid, RateLimited, Unauthenticated
-from .http1 import Failed, NotSent, Request, TooMuch, TooSlow, header_lines
 
+MAX_ANSWER = 64 * 1024 * 1024
 MAX_ADDRESS = 60_000  # bytes of path and query: the hub reads heads of 64 kB
+NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")  # a tab may stand in a header
 WARNINGS = "memoryhub-warnings"
 CACHED_HEADERS = ("etag", "content-type", WARNINGS)
 TEMPORARY = (502, 503, 504)  # statuses that may pass
 FIRST_PAUSE = 0.4  # seconds at most between the first two tries of a call; each next pause is twice as long
+
+
+class TooSlow(httpx.ReadTimeout):
+    """The answer dripped in for longer than one try may take."""
+
+
+class TooMuch(httpx.TransportError):
+    """The answer is larger than any the hub gives."""
+
+
+class Body(bytearray):
+    """The body of an answer as it comes in; refused when it takes too long or grows too large."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._deadline = time.monotonic() + seconds
+
+    def add(self, chunk: bytes) -> None:
+        if time.monotonic() > self._deadline:
+            raise TooSlow("the answer took too long")
+        if len(self) + len(chunk) > MAX_ANSWER:
+            raise TooMuch("the answer is too large")
+        self += chunk
 
 
 @dataclass(frozen=True)
@@ -54,17 +81,21 @@ class Settings:
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
 
     @cached_property
-    def path(self) -> str:
-        """What stands before each path of a call, as it stands in an address."""
-        return quote(urlsplit(self.url).path.rstrip("/"), safe="/%:@!$&'()*+,;=~")
+    def root(self) -> str:
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
 
-    @property
-    def headers(self) -> list[tuple[str, str]]:
-        """Those of every call."""
+    @cached_property
+    def extensions(self) -> dict[str, Any]:
+        return {"timeout": httpx.Timeout(self.timeout, connect=min(self.timeout, 5.0)).as_dict()}
+
+    @cached_property
+    def headers(self) -> list[tuple[bytes, bytes]]:
         return [
-            ("Authorization", f"Bearer {self.token}"),
-            ("User-Agent", f"memoryhub-client/{__version__}"),
-            ("Accept-Encoding", "gzip"),
+            (b"Host", httpx.URL(self.root).netloc),
+            (b"Authorization", f"Bearer {self.token}".encode()),
+            (b"User-Agent", f"memoryhub-client/{__version__}".encode()),
+            (b"Accept-Encoding", b"gzip, deflate"),
         ]
 
     @property
@@ -89,21 +120,25 @@ class Exchange:
         self.answer: Answer | None = None
         self.problem: HubError | None = None
 
-    def request(self) -> Request:
-        """The next try. No redirect is followed, so the token never goes to another host."""
-        headers, content = [("Accept", self.call.accept), *self.call.headers.items()], b""
+    def request(self) -> httpx.Request:
+        """The next try, for a transport of httpx: its client does much for each call that none of ours needs.
+
+        A transport follows no redirect, so the token never goes to another host.
+        """
+        headers = [*self.settings.headers, (b"Accept", self.call.accept.encode())]
+        headers += [(name.encode(), header_value(value)) for name, value in self.call.headers.items()]
         if self.copy and self.copy.etag:
-            headers.append(("If-None-Match", self.copy.etag))
+            headers.append((b"If-None-Match", self.copy.etag.encode()))
+        content = b""
         if self.call.body is not None:
             content = body_bytes(self.call.body)
-            headers += [("Content-Type", "application/json"), ("Content-Length", str(len(content)))]
-        target = f"{self.call.path}?{query(self.call.params)}" if self.call.params else self.call.path
-        if len(target) > MAX_ADDRESS:
+            headers += [(b"Content-Type", b"application/json"), (b"Content-Length", str(len(content)).encode())]
+        query = query_of(self.call.params)
+        if len(self.call.path) + len(query) > MAX_ADDRESS:
             raise Invalid("The query is too long for one call. Ask with fewer words.", code="too_long")
-        try:
-            return Request(self.call.method, self.settings.path + target, header_lines(headers), content)
-        except ValueError as problem:
-            raise Invalid(f"This cannot be sent: {problem}.") from None
+        url = address(f"{self.settings.root}{self.call.path}{query}")
+        stream = httpx.ByteStream(content)
+        return httpx.Request(self.call.method, url, headers=headers, stream=stream, extensions=self.settings.extensions)
 
     def received(self, status: int, headers: dict[str, str], body: bytes) -> float | None:
         if status == 304 and self.copy:
@@ -123,9 +158,9 @@ class Exchange:
             return self._pause(None)  # half an answer
         return None
 
-    def failed(self, problem: Failed) -> float | None:
+    def failed(self, problem: httpx.HTTPError) -> float | None:
         self.problem = self._unreachable(problem)
-        again = self.call.repeatable or isinstance(problem, NotSent)
+        again = self.call.repeatable or isinstance(problem, NOT_SENT)
         return self._pause(None) if again and not isinstance(problem, TooMuch) else None
 
     def result(self) -> Any:
@@ -196,15 +231,12 @@ class Exchange:
             return HubUnavailable(f"The hub is in trouble ({status}): {message} Try again a little later.", **facts)
         return BY_STATUS.get(status, HubRefused)(message, **facts)
 
-    def _unreachable(self, problem: Failed) -> HubUnavailable:
+    def _unreachable(self, problem: httpx.HTTPError) -> HubUnavailable:
         place = self.settings.place
-        if isinstance(problem, NotSent) and isinstance(problem.__cause__, ssl.SSLError | FileNotFoundError):
-            text = f"TLS with {place} failed: {problem}. SSL_CERT_FILE can name the authorities that certificates are checked by."
-            return HubUnavailable(text, code="unreachable")
-        if isinstance(problem, NotSent):
+        if isinstance(problem, httpx.ConnectTimeout | httpx.ConnectError):
             text = f"{place} cannot be reached. Start the hub (`memoryhub up`) or check its address (MEMORYHUB_URL)."
             return HubUnavailable(text, code="unreachable")
-        if isinstance(problem, TooSlow):
+        if isinstance(problem, httpx.TimeoutException):
             text = f"{place} did not answer within {self.settings.timeout:g} seconds. Try again a little later."
             return HubUnavailable(text, code="timeout")
         if isinstance(problem, TooMuch):
@@ -219,13 +251,22 @@ def kept_headers(*given: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in found.items() if value}
 
 
-def query(params: dict[str, Any]) -> str:
-    """The query of an address; truth as JSON has it."""
-    given = {name: str(value).lower() if isinstance(value, bool) else value for name, value in params.items()}
+address = lru_cache(maxsize=512)(httpx.URL)  # taking one apart costs more than the rest of a request
+
+
+def query_of(params: dict[str, Any]) -> str:
+    """What follows the path in the address of a call."""
     try:
-        return urlencode(given)
+        return f"?{httpx.QueryParams(params)}" if params else ""
     except UnicodeEncodeError:
         raise Invalid("The query holds half a character (a lone surrogate).", code="invalid_content") from None
+
+
+def header_value(value: str) -> bytes:
+    """Invalid where it would end its line, or holds what no header can."""
+    if CONTROL.search(value):
+        raise Invalid("A header holds a control character.", code="invalid_content")
+    return value.encode()
 
 
 def body_bytes(body: dict[str, Any]) -> bytes:
@@ -266,3 +307,12 @@ def retry_after(headers: dict[str, str]) -> float | None:
 def target(headers: dict[str, str]) -> str:
     """Where a redirect leads, without a query that may hold secrets."""
     return headers.get("location", "nowhere").partition("?")[0]
+
+
+def headers_of(response: httpx.Response) -> dict[str, str]:
+    """The headers by their small names; of one that came twice, both."""
+    found: dict[str, str] = {}
+    for raw, value in response.headers.raw:
+        name, text = raw.decode("ascii", "replace").lower(), value.decode("latin-1")
+        found[name] = f"{found[name]}, {text}" if name in found else text
+    return found

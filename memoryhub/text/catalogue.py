@@ -22,7 +22,7 @@ DEEPEST = 3  # parts in parts: texts of agents come here too, and “of of of of
 
 
 def engine() -> Any:
-    """What finds patterns, RE2 mostly; where the client stands alone, without the hub, Python's own."""
+    """What finds patterns, RE2 mostly; where the client stands alone, with httpx and without the hub, Python's own."""
     try:
         # Inside: every command loads this module, and few look for a pattern; the client alone does without.
         from memoryhub.text import engine

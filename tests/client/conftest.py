@@ -6,10 +6,10 @@ import socket
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import httpx
 import pytest
 
 from memoryhub.client import wire
-from memoryhub.client.transport import Transport
 
 
 class Asked:
@@ -177,10 +177,10 @@ def trusted(live_server, cache_dir):
 def away(hub):
     """Nobody listens any more: every connection of this client is refused."""
 
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        nowhere = Transport(f"http://127.0.0.1:{free.getsockname()[1]}", None, [], 1)
-    before, hub._http = hub._http, nowhere
+    def refuse(request):
+        raise httpx.ConnectError("refused", request=request)
+
+    before, hub._http = hub._http, httpx.MockTransport(refuse)
     try:
         yield
     finally:

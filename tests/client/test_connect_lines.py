@@ -116,9 +116,9 @@ def with_what_it_needs(*wanted: str) -> set[str]:
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory):
-    """What pip is given in place of a package index: certifi and the MCP SDK, with what they need."""
+    """What pip is given in place of a package index: httpx and the MCP SDK, with what they need."""
     folder = tmp_path_factory.mktemp("wheels")
-    for name in with_what_it_needs("certifi", "mcp"):
+    for name in with_what_it_needs("httpx", "mcp"):
         packed(name, folder)
     return folder
 

@@ -125,13 +125,13 @@ def test_the_same_value_again_changes_nothing(trusted):
 
 def requests_of(hub):
     """The requests that a client sends from now on."""
-    sent, send = [], hub._http.exchange
+    sent, send = [], hub._http.handle_request
 
     def heard(request):
-        sent.append((request.method, request.target.partition("?")[0]))
+        sent.append((request.method, request.url.path))
         return send(request)
 
-    hub._http.exchange = heard
+    hub._http.handle_request = heard
     return sent
 
 

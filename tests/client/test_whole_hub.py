@@ -51,17 +51,17 @@ def test_the_readme_names_these_four_lines():
     assert "memoryhub.client.example" in lines[-1]
 
 
-# A slim environment: certifi alone
+# A slim environment: httpx alone
 
 
 @pytest.fixture(scope="module")
 def slim(tmp_path_factory, wheel):
-    """A fresh environment with certifi, and this project's client without its dependencies."""
+    """A fresh environment with httpx, and this project's client without its dependencies."""
     folder = tmp_path_factory.mktemp("slim")
     venv.create(folder / "env", with_pip=False)
     python = folder / "env" / "bin" / "python"
     (packages,) = folder.glob("env/lib/python*/site-packages")
-    for name in with_requirements("certifi", set()):
+    for name in with_requirements("httpx", set()):
         for file in metadata.files(name) or ():
             if ".." not in file.parts:  # a script in bin
                 (packages / file).parent.mkdir(parents=True, exist_ok=True)

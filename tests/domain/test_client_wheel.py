@@ -67,9 +67,9 @@ def test_the_metadata_says_what_pyproject_says(archive, wheel):
     told = Parser().parsestr(archive.read(f"memoryhub_client-{wheel.version}.dist-info/METADATA").decode())
     assert (told["Name"], told["Version"]) == ("memoryhub-client", wheel.version)
     assert told["Requires-Python"] == PROJECT["requires-python"]
-    certifi = next(one for one in PROJECT["dependencies"] if one.startswith("certifi"))
+    httpx = next(one for one in PROJECT["dependencies"] if one.startswith("httpx"))
     needs = told.get_all("Requires-Dist")
-    assert [requirement(one) for one in needs if ";" not in one] == [requirement(certifi)]
+    assert [requirement(one) for one in needs if ";" not in one] == [requirement(httpx)]
     assert set(told.get_all("Provides-Extra")) == set(PROJECT["optional-dependencies"]) == set(exchange.CLIENT_EXTRAS)
     for extra, wanted in PROJECT["optional-dependencies"].items():
         found = [one.partition(";")[0] for one in needs if one.endswith(f'extra == "{extra}"')]

@@ -17,7 +17,7 @@ import memoryhub
 
 CLIENT_NAME = "memoryhub-client"
 PYTHON = ">=3.11"
-REQUIRES = ("certifi",)
+REQUIRES = ("httpx<1,>=0.27",)
 # What the frameworks bring; tests/domain/test_client_wheel.py compares with pyproject.toml.
 CLIENT_EXTRAS = {
     "anthropic": ("anthropic>=0.80",),
