@@ -148,10 +148,11 @@ def test_a_key_in_hexadecimal_digits(space, forge):
     assert code(put(forge, f"# Notes\n\n{f'token = {GITHUB}'.encode().hex()}\n")) == (422, "secret_found")
 
 
-@pytest.mark.parametrize("joint", ["\n", "\n\n", " |\n| ", "\n  ", '"\n+ "', "\\\n", "\n> ", "\r\n"])
-@pytest.mark.parametrize("key", [AWS, GITHUB, "sk_" + "live_" + made(24)], ids=lambda key: key[:4])
-def test_a_key_over_two_lines(space, forge, joint, key):
-    assert code(put(forge, f"# Notes\n- first {key[:10]}{joint}{key[10:]}\n- end\n")) == (422, "secret_found")
+def test_a_key_over_two_lines(space, forge):
+    for key in (AWS, GITHUB, "sk_" + "live_" + made(24)):
+        for joint in ("\n", "\n\n", " |\n| ", "\n  ", '"\n+ "', "\\\n", "\n> ", "\r\n"):
+            answer = put(forge, f"# Notes\n- first {key[:10]}{joint}{key[10:]}\n- end\n")
+            assert code(answer) == (422, "secret_found"), (key[:4], joint)
 
 
 def test_a_key_split_over_two_proposals_is_refused_when_the_second_is_approved(space, forge):
