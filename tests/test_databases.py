@@ -82,6 +82,7 @@ def agent_token(**environment: str) -> str:
 
 def test_it_runs_on_a_server_of_the_users_own(server, place):
     environment = {"DATABASE_URL": url(server), "MEMORYHUB_DATA_DIR": str(place / "data")}
+    give_static_files(place / "data")
     hub = Hub(place / "data", DATABASE_URL=url(server)).wait_ready()
     assert not (place / "data/postgres").exists()
     token = agent_token(**environment)

@@ -28,6 +28,7 @@ from tests.running import (
     command,
     copied,
     copy,
+    give_static_files,
     refused,
     running_in,
     several,
@@ -211,6 +212,7 @@ class TestKilled:
         """One data directory for all of it: each part, then the hub, then everything; SIGHUP ends the last start. Each start has
         another folder: the first is mounted, another one later moves the mount, and one that is gone is skipped."""
         data_dir = copy(migrated_once, place / "data")
+        give_static_files(data_dir)
         for name in ("one", "two"):
             (place / name).mkdir()
         hub = Hub(data_dir, str(place / "one")).wait_ready()
@@ -338,7 +340,7 @@ class TestCommandLine:
         none, unknown, helped, *others = several(*lines)
         assert none[0] == 2
         assert unknown == (2, "", "There is no command 'nothing'; `memoryhub --help` lists them.\n")
-        assert helped[0] == 0 and re.search(r"^  up +start the hub", helped[1], re.MULTILINE)
+        assert helped[0] == 0 and re.search(r"^  up +Start the hub", helped[1], re.MULTILINE)
         for line, (status, said, told) in zip(wrong, others, strict=True):
             assert (status, said) == (2, "") and "usage:" in told, line
         done = subprocess.run([sys.executable, "manage.py", "--help"], capture_output=True, text=True, cwd=TREE)
