@@ -161,10 +161,6 @@ class Intake:
             return []
         return self._sorted(folder, FilesystemStore(self.root).entries(folder))[0]
 
-    def may_read(self, folder: str) -> bool:
-        """Whether the operating system lets the hub open a folder."""
-        return FilesystemStore(self.root).may_read(folder)
-
 
 @dataclass
 class Group:

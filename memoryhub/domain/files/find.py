@@ -149,7 +149,7 @@ def _entries_on_disk(
         entry = _entry_from_disk(prefix, disk_entry)
         if entry.is_dir and entry.path not in in_hub and taking.hides_all_of(paths.strip(mount.prefix, entry.path)):
             continue  # a folder of code would look empty
-        if entry.is_dir and not taking.may_read(paths.strip(mount.prefix, entry.path)):
+        if entry.is_dir and not FilesystemStore(taking.root).may_read(paths.strip(mount.prefix, entry.path)):
             entry = replace(entry, note=_CLOSED)
         if (with_odd or not entry.note) and not has_secret_name(disk_entry.name):
             shown[entry.path] = entry

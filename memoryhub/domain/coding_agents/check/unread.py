@@ -112,10 +112,9 @@ def _says_something(file: MemoryFile, context: coding.Context) -> bool:
     """Whether a file that is not read holds more than imports, and more than what the agent reads anyway. Beside the import of a
     file that the agent reads, the other lines are for the agent that reads the import: so CLAUDE.md is meant to go on."""
     said = file.text.removeprefix("\ufeff").strip()
-    if said.encode("utf-8", "surrogateescape") in context.text:
-        return False
-    if not says_more(without_block_comments(said).encode("utf-8", "surrogateescape"), context.text):
-        return False
+    for text in (said, without_block_comments(said)):
+        if not says_more(text.encode("utf-8", "surrogateescape"), context.text):
+            return False
     read = [*(one.path for one in context.blocks), *(one.path for one in context.inlined)]
     if not _imported_by(file).isdisjoint(read):
         return False
