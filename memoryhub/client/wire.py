@@ -26,6 +26,7 @@ MAX_ADDRESS = 60_000  # bytes of path and query: the hub reads heads of 64 kB
 NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")  # a tab may stand in a header
 WARNINGS = "memoryhub-warnings"
+JSON = "application/json"
 CACHED_HEADERS = ("etag", "content-type", WARNINGS)
 TEMPORARY = (502, 503, 504)  # statuses that may pass
 FIRST_PAUSE = 0.4  # seconds at most between the first two tries of a call; each next pause is twice as long
@@ -203,8 +204,8 @@ class Exchange:
                 status=status,
             )
         if status >= 400:
-            return self._refusal(status, headers, error_of(answer) if kind == "application/json" else {})
-        if (kind or "application/json") != self.call.accept or (kind == "application/json" and not is_json(answer)):
+            return self._refusal(status, headers, error_of(answer) if kind == JSON else {})
+        if (kind or JSON) != self.call.accept or (self.call.accept == JSON and not is_json(answer)):
             return HubUnavailable(
                 f"{place} gave half an answer or one of another kind ({kind or 'none'}). Try again; if it stays, a "
                 "proxy in between may change answers.",
@@ -233,6 +234,9 @@ class Exchange:
 
     def _unreachable(self, problem: httpx.HTTPError) -> HubUnavailable:
         place = self.settings.place
+        if isinstance(problem, httpx.ConnectError) and "[SSL" in str(problem):
+            text = f"TLS with {place} failed: {problem}. SSL_CERT_FILE can name the authorities that certificates are checked by."
+            return HubUnavailable(text, code="unreachable")
         if isinstance(problem, httpx.ConnectTimeout | httpx.ConnectError):
             text = f"{place} cannot be reached. Start the hub (`memoryhub up`) or check its address (MEMORYHUB_URL)."
             return HubUnavailable(text, code="unreachable")
@@ -296,7 +300,7 @@ def retry_after(headers: dict[str, str]) -> float | None:
     value = headers.get("retry-after", "").strip()
     if not value:
         return None
-    if value.isdigit():
+    if value.isdecimal():
         return float(value)
     try:
         return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())

@@ -161,7 +161,14 @@ def test_an_answer_that_drips_in_for_ever(server, cache_dir):
         assert time.monotonic() - start < 2
 
 
-@pytest.mark.parametrize("bad", [closes_in_the_middle, half_json_without_length])
+def text_without_a_kind(handler, asked):
+    handler.send_response(200)
+    handler.send_header("Content-Length", "2")
+    handler.end_headers()
+    handler.wfile.write(b"ok")
+
+
+@pytest.mark.parametrize("bad", [closes_in_the_middle, half_json_without_length, text_without_a_kind])
 def test_half_an_answer(server, hub, bad):
     server.next(bad).json({"items": []})
     assert hub.working() == []
@@ -202,6 +209,7 @@ def test_too_many_requests_with_a_time(server, hub):
 
 
 def test_too_many_requests_for_longer_than_the_client_waits(server, hub):
+    assert wire.retry_after({"retry-after": "\xb2"}) is None, "a digit that is no number"
     server.json(refusal("too_many_requests"), 429, Retry_After="600")
     with pytest.raises(RateLimited, match="in 600 seconds") as limited:
         hub.edit("/memories/AGENTS.md", "a", "b")
@@ -232,6 +240,12 @@ def test_nobody_there(cache_dir):
         with hub, pytest.raises(HubUnavailable, match=r"memoryhub up.*MEMORYHUB_URL") as away:
             hub.working()
         assert away.value.message.startswith(f"http://{place} cannot be reached.")
+
+
+def test_tls_that_fails_is_not_told_as_a_hub_that_is_away(server, cache_dir):
+    hub = MemoryHub(server.url.replace("http:", "https:"), "mh_x", cache_dir=cache_dir, retries=0)
+    with hub, pytest.raises(HubUnavailable, match=r"^TLS with https://\S+ failed: \[SSL.*SSL_CERT_FILE"):
+        hub.working()
 
 
 def test_hub_away_gives_last_good_copies(server, hub):
