@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from memoryhub.domain import files, prompts, quarantine
 from memoryhub.models import HUB, AgentChange, Delivery, File, Mount, PromptText, Revision, SourceChange
-from tests.browser.axe import AXE, EVERYTHING, NARROW, OVERFLOWS, RUN
+from tests.browser.axe import AXE, EVERYTHING, OVERFLOWS, RUN, SIZES
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -60,7 +60,7 @@ def test_a_machine_finds_no_fault(furnished, sign_in_as, new_page, scheme):
     pages = ("prompt/forge/", "prompt/forge/?at=2026-01-01T00:00:00Z", "agents/", "agents/forge/", "activity/")
     for path in (*pages, "working/", "longterm/", "search/?q=till"):
         page.goto(f"/s/{furnished.slug}/{path}")
-        for width, rules in ((1440, EVERYTHING), (390, NARROW)):
+        for width, rules in ((1440, EVERYTHING), (390, SIZES)):
             page.set_viewport_size({"width": width, "height": 844})
             assert page.evaluate(RUN % rules) == [], (path, width)
             assert page.evaluate(OVERFLOWS) == "", (path, width)

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from memoryhub.domain import prompts, quarantine, working
 from memoryhub.models import HUB
-from tests.browser.axe import AXE, EVERYTHING, NARROW, OVERFLOWS, RUN
+from tests.browser.axe import AXE, EVERYTHING, OVERFLOWS, RUN, SIZES
 from tests.browser.conftest import PHONE
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -182,7 +182,7 @@ def test_a_machine_finds_no_fault(space, held, sign_in_as, new_page, role, schem
     paths += [f"quarantine/several/?verb=admit&pick={held[0]}&pick={held[1]}"] if role == "owner" else []
     for path in paths:
         page.goto(f"/s/{space.slug}/{path}")
-        for width, rules in ((1440, EVERYTHING), (820, NARROW), (390, NARROW), (320, NARROW)):
+        for width, rules in ((1440, EVERYTHING), (820, SIZES), (390, SIZES), (320, SIZES)):
             page.set_viewport_size({"width": width, "height": 900})
             assert page.evaluate(RUN % rules) == [], (path, width)
             assert page.evaluate(OVERFLOWS) == "", (path, width)
