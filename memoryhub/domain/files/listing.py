@@ -64,15 +64,16 @@ class Below:
     inner: str  # the innermost folder that holds all of it
 
 
-# A file that was found on disk changed when its disk says so; the hub came by later. Below a prefix that ends with a slash lies
+# A file that was found on disk changed when its disk says so; the hub came by later. A file that was put back, or touched, has
+# a later time on disk and has not changed. Below a prefix that ends with a slash lies
 # what comes before the same prefix with the next sign, which is a zero.
 BELOW = """
 SELECT asked.prefix, below.files, below.tokens, below.newest[2], below.newest[1], below.first, below.last
   FROM unnest(%(prefixes)s::text[]) AS asked(prefix),
   LATERAL (
     SELECT count(*) AS files, sum((size + %(per)s - 1) / %(per)s)::bigint AS tokens,
-      max(ARRAY[CASE WHEN revision = 1 AND stat IS NOT NULL THEN (stat->>0)::bigint / 1000
-                ELSE (extract(epoch FROM modified_at) * 1000000)::bigint END, id]) AS newest,
+      max(ARRAY[least((extract(epoch FROM modified_at) * 1000000)::bigint,
+                      CASE WHEN revision = 1 THEN (stat->>0)::bigint / 1000 END), id]) AS newest,
       min(path COLLATE "C") AS first, max(path COLLATE "C") AS last
     FROM memoryhub_file
     WHERE space_id = %(space)s AND thread_id = '' AND NOT is_deleted AND revision > 0

@@ -82,6 +82,11 @@ def test_a_file_found_on_disk_changed_when_its_disk_says_so(space, tmp_path):
     assert row.modified_at.year == 2023 and row.revision.path == "/disk/old/b.md"
     inner = rows_of(space, "/disk/old/")
     assert inner["a.md"].modified_at.year == 2020
+    files.write(space, HUB, "/disk/old/b.md", b"y")
+    touched = File.objects.get(path="/disk/old/a.md")
+    touched.stat[0] = 2_000_000_000 * 10**9  # as by putting it back
+    touched.save()
+    assert rows_of(space, "/disk/")["old"].revision.path == "/disk/old/b.md"
 
 
 def test_as_many_statements_for_any_number_of_rows(space, statements):
