@@ -36,7 +36,7 @@ from memoryhub.refusals import json_refusal  # noqa: E402
 Environ = dict[str, Any]
 Answer = Callable[[Environ], HttpResponse]
 PROMPT, FILE, PROPOSAL = "/api/v1/prompt", "/api/v1/files/", "/api/v1/proposals/"
-RETRIEVE, SEARCH, WORKING = "/api/v1/retrieve", "/api/v1/search", "/api/v1/working"
+WORKING = "/api/v1/working"
 LIMIT = re.compile("[0-9]{1,4}")
 MAX_BODY = 1 << 20
 CHUNK_BYTES = 1 << 20
@@ -102,6 +102,17 @@ def read_chunked_body(environ: Environ) -> None:
 
 # ---- the short way
 
+# What is answered by such fields of the query alone; the first of them has to be given.
+BY_QUERY: dict[str, tuple[Any, ...]] = {
+    "/api/v1/retrieve": (layers.retrieve, "query"),
+    "/api/v1/search": (layers.find, "q", "layers", "limit"),
+    WORKING: (layers.newest, "limit"),
+}
+WITH_BODY: dict[str, tuple[Any, Any]] = {
+    "/api/v1/batch": (files.batch, files.BatchIn),
+    "/api/v1/quarantine": (layers.log, layers.LogIn),
+}
+
 
 class Call:
     """What an operation reads of a request that Django has not looked at."""
@@ -117,12 +128,10 @@ def answer_for(environ: Environ) -> Answer | None:
     path, method = environ.get("PATH_INFO", ""), environ["REQUEST_METHOD"]
     if path == PROMPT:
         return lambda environ: prompts.prompt((Call if method in ("GET", "HEAD") else WSGIRequest)(environ))
-    if path == RETRIEVE and method in ("GET", "HEAD") and (given := fields_of(environ, "query")):
-        return with_caller(partial(layers.retrieve, **given))
-    if path == SEARCH and method in ("GET", "HEAD") and (given := fields_of(environ, "q", "layers", "limit")):
-        return with_caller(partial(layers.find, **given))
-    if path == WORKING and method in ("GET", "HEAD") and (given := fields_of(environ, "limit")):
-        return with_caller(partial(layers.newest, **given))
+    if environ.get("QUERY_STRING") and path in BY_QUERY and method in ("GET", "HEAD"):
+        operation, *names = BY_QUERY[path]
+        given = fields_of(environ, *names)
+        return with_caller(partial(operation, **given)) if given else None
     if environ.get("QUERY_STRING"):
         return None
     if path in WITH_BODY and method == "POST":
@@ -153,12 +162,6 @@ def fields_of(environ: Environ, *names: str) -> dict[str, Any] | None:
             return None
         found["limit"] = int(found["limit"])
     return found
-
-
-WITH_BODY: dict[str, tuple[Any, Any]] = {
-    "/api/v1/batch": (files.batch, files.BatchIn),
-    "/api/v1/quarantine": (layers.log, layers.LogIn),
-}
 
 
 def body_of(environ: Environ, schema: Any) -> Any:

@@ -285,10 +285,7 @@ def read_known_texts(
             published.append(_source(label, text, space.pk, pk, number, size))
         else:
             given_out.append((pk, KnownText(f"L-{number}", text)))
-    newest_first, oldest_first = (
-        sorted(recent, reverse=True),
-        sorted(given_out),
-    )  # by their ids, of which no two are the same
+    newest_first, oldest_first = sorted(recent, reverse=True), sorted(given_out)  # by their ids, no two of them equal
     texts = published + [one for _, one in newest_first]
     return KnownTexts(texts, [one for _, one in oldest_first], sorted(same_session, reverse=True))
 
