@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import ssl
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -32,12 +33,17 @@ def locked() -> list[tuple[Requirement, set[str]]]:
     return [(Requirement(line.split(" --hash")[0]), set(re.findall(r"--hash=sha256:(\w+)", line))) for line in lines]
 
 
+@cache
+def authorities() -> ssl.SSLContext:
+    """Read once; each request without it reads them anew."""
+    return ssl.create_default_context()
+
+
 def files_of(name: str) -> list[tuple[str, str]]:
     """The names and hashes of all files of a project, from an index that answers JSON or HTML."""
     wanted = {"Accept": "application/vnd.pypi.simple.v1+json, text/html;q=0.5"}
-    with urllib.request.urlopen(
-        urllib.request.Request(f"{PyPI.simple_url}/{name}/", headers=wanted), timeout=30
-    ) as answer:
+    request = urllib.request.Request(f"{PyPI.simple_url}/{name}/", headers=wanted)
+    with urllib.request.urlopen(request, timeout=30, context=authorities()) as answer:
         text = answer.read().decode()
     if text.lstrip().startswith("{"):
         return [(one["filename"], one["hashes"].get("sha256", "")) for one in json.loads(text)["files"]]
