@@ -3,6 +3,7 @@
 import json
 import random
 
+import numpy as np
 import pytest
 from django.db import connection
 
@@ -96,3 +97,13 @@ def nodes(plan):
     yield plan
     for part in plan.get("Plans", ()):
         yield from nodes(part)
+
+
+def test_three_of_ten_equal_words_are_enough_whatever_they_weigh():
+    def held_by(*chunks):
+        return postings.Postings(np.array(chunks), np.ones(len(chunks), np.uint16), np.full(len(chunks), 20, np.uint16))
+
+    for weight in np.linspace(0.7, 9.9, 50).tolist():
+        words = [(weight, held_by(1, 2) if number < 3 else held_by(2)) for number in range(10)]
+        found = postings._added_up(words, LENGTH, sum([weight] * 10), MOST)
+        assert found[1][1] >= word_rank.ENOUGH_WORDS, weight
