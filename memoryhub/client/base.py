@@ -64,9 +64,19 @@ class HubBase:
     ):
         self.settings = wire.Settings(url, token, timeout, patience, retries)
         self.cache = Cache(url, token, cache_dir)
-        self._http = self._transport(proxy=self.settings.proxy)
+        self._http = self._opened()
         self._written: dict[str, str] = {}  # sha256 of the copies that this process wrote, to write each only once
         self._away_until = 0.0
+
+    def _opened(self) -> Any:
+        """The transport; `ValueError` where the environment asks for one that cannot be made."""
+        try:
+            return self._transport(proxy=self.settings.proxy)
+        except OSError as problem:
+            why = problem.strerror or problem
+            raise ValueError(f"The certificates of SSL_CERT_FILE or SSL_CERT_DIR cannot be read: {why}.") from None
+        except ImportError as problem:  # the parts of httpx for SOCKS
+            raise ValueError(f"The proxy of the environment cannot be used: {problem}") from None
 
     @classmethod
     def from_env(cls, **options: Any) -> Self:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import socket
+import sys
 import time
 
 import pytest
@@ -246,6 +247,16 @@ def test_tls_that_fails_is_not_told_as_a_hub_that_is_away(server, cache_dir):
     hub = MemoryHub(server.url.replace("http:", "https:"), "mh_x", cache_dir=cache_dir, retries=0)
     with hub, pytest.raises(HubUnavailable, match=r"^TLS with https://\S+ failed: \[SSL.*SSL_CERT_FILE"):
         hub.working()
+
+
+@pytest.mark.parametrize(("name", "value", "why"), [
+    ("SSL_CERT_FILE", "/no/such/file", "SSL_CERT_FILE.*No such file"), ("ALL_PROXY", "socks5://127.0.0.1:1080", "proxy.*socksio"),
+])  # fmt: skip
+def test_an_environment_that_cannot_be_used_is_refused_in_a_sentence(cache_dir, monkeypatch, name, value, why):
+    monkeypatch.setenv(name, value)
+    monkeypatch.setitem(sys.modules, "socksio", None)  # as where it is not installed
+    with pytest.raises(ValueError, match=why):
+        MemoryHub("http://192.0.2.1", "mh_x", cache_dir=cache_dir)
 
 
 def test_hub_away_gives_last_good_copies(server, hub):
