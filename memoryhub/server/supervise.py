@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import multiprocessing
 import os
@@ -170,6 +171,7 @@ def run_in_child(act: Callable[[], object]) -> None:
 def _run_and_report(act: Callable[[], object], send: Connection, parent: int) -> None:
     processes.die_with_parent(parent)
     _set_in_child(signal.SIG_IGN)  # the hub hears them too, and ends this process
+    gc.enable()  # a hub that starts has it off until it has loaded all, and this may be long
     try:
         act()
     except HubError as error:

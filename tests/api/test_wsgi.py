@@ -140,6 +140,8 @@ def test_working_memory_is_answered_as_django_does(space, forge):
     assert same(forge.secret, "HEAD", "working?limit=2").content == b""
     assert wsgi.answer_for({"PATH_INFO": "/api/v1/working", "REQUEST_METHOD": "GET", "QUERY_STRING": "limit=2"})
     assert same("mh_none", "GET", "working?limit=2").status_code == 401
+    only_files = accounts.create_token(space, HUB, agent=prompts.create_agent(space, HUB, "other"), scopes=["files"])[1]
+    assert same(only_files, "GET", "working?limit=2").status_code == 403
 
 
 def test_a_search_is_answered_as_django_does(space, forge):

@@ -267,7 +267,8 @@ def drop_vector_index(space: Space, embedded_by: str) -> None:
 def drop_needless_indexes(large: Sequence[tuple[Space, Embedder]]) -> None:
     """Drops the indexes of spaces that are gone or small by now, and the shared ones as soon as each of these large spaces has its own."""
     standing = {name: state.is_valid for name, state in _standing().items()}
-    used = set(_spaces_above(MAX_EXACT).values_list("pk", flat=True))
+    # Half of what makes one: a space around the limit would make and drop its index by turns.
+    used = set(_spaces_above(MAX_EXACT // 2).values_list("pk", flat=True))
     needless = {name for name in standing if name.startswith(OWN) and int(name.split("_")[2]) not in used}
     names = [
         index_names(space.pk, one.embedded_by) for space, one in large if is_large(chunk_count(space), one.dimensions)

@@ -146,10 +146,10 @@ def test_the_index_of_a_space_goes_when_the_space_is_small_again(space, monkeypa
     _, noise = fill_with_noise(space, 600)
     vector_index.let_in_all()
     (own, *_) = vector_index.index_names(space.pk, retrieval.serving_embedder(space).embedded_by)
-    ChunkCount.objects.within(space).update(chunks=501)
+    ChunkCount.objects.within(space).update(chunks=251)
     vector_index.let_in_all()
     assert indexes() == {own}
-    ChunkCount.objects.within(space).update(chunks=500)
+    ChunkCount.objects.within(space).update(chunks=250)
     vector_index.let_in_all()
     assert not indexes() and len(nearest(space, monkeypatch, noise[0])) == 5
 
