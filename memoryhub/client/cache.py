@@ -12,6 +12,7 @@ import logging
 import os
 import shutil
 import stat
+import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +23,6 @@ log = logging.getLogger("memoryhub.client")
 
 MAX_BYTES = 64 * 1024 * 1024
 PRUNE_EVERY = 50  # writes
-NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)  # Windows writes CRLF for LF without it
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,7 @@ def default_directory() -> Path | None:
 
 def replace_file(path: Path, data: bytes, mode: int = 0o600) -> None:
     """Puts a whole file in place in one step, so that a reader sees the old bytes or the new ones."""
-    temporary = f"{path.parent}/.memoryhub-{os.urandom(8).hex()}"
-    handle = os.open(temporary, NEW_FILE, 0o600)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".memoryhub-")  # made with mode 0600
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
