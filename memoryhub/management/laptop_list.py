@@ -14,6 +14,7 @@ from memoryhub.domain import coding_agents
 from memoryhub.domain.coding_agents import FoundAgent, short_path
 from memoryhub.errors import HubError, Invalid
 from memoryhub.management.terminal import one_line, say, with_help
+from memoryhub.text.counted import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,7 +77,7 @@ def lines_of(found: list[FoundAgent], home: str) -> list[str]:
             loaded = [file for file in project.files if file.kind != "ignored"]
             size = sum(file.bytes for file in loaded)
             lines.append(
-                f"    {one_line(short_path(project.path, home))}: {len(loaded)} file{'' if len(loaded) == 1 else 's'}, {size:,} bytes"
+                f"    {one_line(short_path(project.path, home))}: {counted(len(loaded), 'file')}, {counted(size, 'byte')}"
             )
     return lines
 

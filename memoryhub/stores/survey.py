@@ -18,6 +18,7 @@ from memoryhub.stores.filesystem import Entry, FilesystemStore
 from memoryhub.stores.ignore_files import Folder, IgnoreFiles
 from memoryhub.stores.known_names import is_project
 from memoryhub.stores.selection import ALL, DOCUMENTS, MAX_FILES, LeftOut, Selection, selection, steps, why_entry_out
+from memoryhub.text.counted import counted
 
 MAX_FOLDERS = 50_000
 MAX_COUNTED = 20_000  # names below folders that are left out, over all of them
@@ -211,7 +212,7 @@ class Survey:
 
     def sentence(self, directory: str) -> str:
         """What a mount of this directory shows: `memoryhub shows 8 files of DIR, 37 left out: .git 31, node_modules 5, .env`."""
-        shown = f"{self.files} file{'' if self.files == 1 else 's'} of {directory}"
+        shown = f"{counted(self.files, 'file')} of {directory}"
         out = f"{self.left_out}{'+' if self.is_more else ''} left out{': ' + self.listed() if self.groups else ''}"
         full = f". It has more than {MAX_FILES} files: leave some out, or mount a folder of it" if self.is_full else ""
         return f"memoryhub shows {shown}, {out}{full}"

@@ -216,12 +216,12 @@ def of_gettext(node: ast.Call, names: dict[str, str]) -> Iterator[Message]:
         yield texts[0], texts[1]
     elif function.startswith("gettext") and texts:
         yield texts[0], ""
-    elif called(node) == "plural" and len(node.args) > 1 and texts:
+    elif called(node) in ("plural", "counted") and len(node.args) > 1 and texts:
         yield counted(*texts[:2])
 
 
 def counted(one: str, many: str = "") -> Message:
-    """What the tag and function `plural` look up."""
+    """What the tag and function `plural` look up, and `counted` in a sentence."""
     return f"%(count)s {one}", f"%(count)s {many or one + 's'}"
 
 

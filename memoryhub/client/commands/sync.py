@@ -53,7 +53,8 @@ def print_report(report: Report, *, as_json: bool, quiet: bool = False) -> None:
     if as_json:
         print(json.dumps(asdict(report)), flush=True)
     else:
-        print("\n".join([*lines, f"{report.unchanged + len(report.updated)} files are as published"]), flush=True)
+        same = report.unchanged + len(report.updated)
+        print("\n".join([*lines, f"{same} {'file is' if same == 1 else 'files are'} as published"]), flush=True)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -14,6 +14,7 @@ from memoryhub.domain.accounts.sessions import end_session
 from memoryhub.domain.accounts.tokens import revoke_token
 from memoryhub.errors import Conflict, Invalid, NotFound
 from memoryhub.models import Actor, Person, Space
+from memoryhub.text.counted import counted
 
 
 @transaction.atomic
@@ -92,7 +93,7 @@ def change_password(person: Person, password: str, *, keep_session: str = "", ke
         end_session(person, sign_in.pk)
     person.links.filter(used_at=None).delete()
     ended = 0 if keep_tokens else revoke_tokens(person)
-    adds = f"and ended {ended} API token{'s' if ended != 1 else ''}" if ended else ""
+    adds = f"and ended {counted(ended, 'API token')}" if ended else ""
     activity.record(None, Actor.of_person(person), "people.change_password", "changed their password", adds=adds)
 
 

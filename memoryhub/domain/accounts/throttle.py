@@ -18,6 +18,7 @@ from memoryhub.domain.accounts.people import find_person
 from memoryhub.errors import TooMany, Unauthenticated
 from memoryhub.models import FailedTry, Person
 from memoryhub.requests import network_of
+from memoryhub.text.counted import counted
 
 logger = logging.getLogger(__name__)
 FREE_TRIES = 5
@@ -77,7 +78,7 @@ def refuse_if_blocked(keys: list[str]) -> None:
 
 def in_words(seconds: int) -> str:
     if seconds < 90:
-        return f"{seconds} second{'s' if seconds != 1 else ''}"
+        return counted(seconds, "second")
     return f"{round(seconds / 60)} minutes"
 
 

@@ -25,6 +25,7 @@ from memoryhub.domain.erasure.receipts import backups_with
 from memoryhub.domain.erasure.targets import KINDS, Target, keyed_hash
 from memoryhub.domain.erasure.words import Words, words_of
 from memoryhub.models import Actor, Erasure, LongtermEntry, Space
+from memoryhub.text.counted import counted
 from memoryhub.text.lines import bytes_of, text_of
 from memoryhub.text.needles import Needles, by_lines, cut_out
 
@@ -203,5 +204,5 @@ def note(erasure: Erasure) -> None:
         url = f"erasure/{erasure.pk}/" if where else ""
         activity.record(
             where, actor_of(erasure), "erasure.erase", says, f"receipt {erasure.pk}", url=url, adds=adds,
-            aside=f"{rows:,} rows", details=details,
+            aside=counted(rows, "row"), details=details,
         )  # fmt: skip

@@ -17,6 +17,7 @@ from memoryhub.errors import Conflict, HubError, Invalid, NotFound
 from memoryhub.models import Actor, Job, Revision, Space
 from memoryhub.stores import paths
 from memoryhub.text import input_checks
+from memoryhub.text.counted import counted
 from memoryhub.text.lines import text_of
 
 PREVIEW_JOB, RUN = "imports.look", "imports.run"
@@ -134,7 +135,7 @@ def judge(space: Space, item: Item, target: str) -> Line:
     except HubError as refused:
         return Line(item.kind, item.name, REFUSED, refused.message)
     count = item.details.get(MARKED, 0)
-    why = f"{count} secret{'s' if count > 1 else ''} replaced by a mark" if count else ""
+    why = f"{counted(count, 'secret')} replaced by a mark" if count else ""
     if here is None:
         return Line(item.kind, name, NEW, why)
     return Line(item.kind, name, SAME if here == item.content else CONFLICT, why)

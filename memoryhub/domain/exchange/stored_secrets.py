@@ -12,6 +12,7 @@ from django.db import transaction
 from memoryhub.domain import activity, jobs, quarantine, spaces
 from memoryhub.errors import TooLarge
 from memoryhub.models import HUB, File, FileWords, Made, Proposal, Revision, Space
+from memoryhub.text.counted import counted
 
 BATCH = 100
 UNKNOWN = "k"  # the digest of no file: the next look at the disk takes its bytes in again
@@ -36,7 +37,7 @@ def _mark_space(space: Space) -> int:
         _forget_copies(space)
         with transaction.atomic():
             spaces.mark_setup(space)
-            adds = f"in {count:,} revisions and {count_proposals:,} proposals"
+            adds = f"in {counted(count, 'revision')} and {counted(count_proposals, 'proposal')}"
             activity.record(space, HUB, "files.mark_secrets", "replaced secrets by marks", adds, url="files/")
     return count
 

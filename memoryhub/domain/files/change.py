@@ -19,6 +19,7 @@ from memoryhub.models import Actor, File, Mount, Revision, Space
 from memoryhub.stores import FilesystemStore, paths
 from memoryhub.stores.disk import MAX_BYTES, too_large
 from memoryhub.text import edits
+from memoryhub.text.counted import counted
 
 # Looks at the text before and after, under the lock of the file, and raises where the change must not be.
 Guard = Callable[[bytes, bytes], None]
@@ -158,7 +159,7 @@ def _edited_by(revision: Revision) -> str:
     if not (mine := revision.reviewer_lines):
         return ""
     count = sum(last - first + 1 for first, last in mine["lines"])
-    return f"with {count} line{'' if count == 1 else 's'} by {mine['name']}"
+    return f"with {counted(count, 'line')} by {mine['name']}"
 
 
 def check_protected(change: Change, content: bytes, proposal: int | None) -> None:

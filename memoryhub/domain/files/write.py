@@ -31,6 +31,7 @@ from memoryhub.models import Actor, File, Revision, Space
 from memoryhub.stores import paths
 from memoryhub.stores.disk import MAX_BYTES, too_large
 from memoryhub.text import edits
+from memoryhub.text.counted import counted
 from memoryhub.text.lines import bytes_of, text_of
 from memoryhub.text.merge import merge3
 
@@ -79,8 +80,7 @@ def _merge_edit(file: File, content: bytes, base_revision: int, reason: str) -> 
         raise _edit_conflict(file, base_revision, "It is not text, so the two versions cannot be merged.")
     merge = merge3(text_of(base), text_of(content), text_of(theirs))
     if merge.conflicts:
-        count = "1 place" if merge.conflicts == 1 else f"{merge.conflicts} places"
-        raise _edit_conflict(file, base_revision, f"Both of you changed {count}.")
+        raise _edit_conflict(file, base_revision, f"Both of you changed {counted(merge.conflicts, 'place')}.")
     return bytes_of(merge.text), reason or f"Merged with revision {file.revision}"
 
 

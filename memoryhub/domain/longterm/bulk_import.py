@@ -20,6 +20,7 @@ from memoryhub.domain.longterm import entries, entry_files
 from memoryhub.domain.longterm.entry_lines import parse_json
 from memoryhub.errors import Invalid
 from memoryhub.models import Actor, Job, Made, Space
+from memoryhub.text.counted import counted
 from memoryhub.text.lines import text_of
 
 IMPORT_JOB = "longterm.take_in"
@@ -79,7 +80,7 @@ def _enqueue(space: Space, actor: Actor, key: str, lines: list[dict[str, Any]], 
 
 
 def _record_activity(space: Space, actor: Actor, entries: int, url: str = "longterm/") -> None:
-    many = f"{entries:,} {'entry' if entries == 1 else 'entries'}"
+    many = counted(entries, "entry", "entries")
     activity.record(space, actor, "longterm.take_in", "brought in", many, url=url, adds="from JSON lines")
 
 

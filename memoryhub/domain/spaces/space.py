@@ -29,6 +29,7 @@ from memoryhub.models import (
     Space,
     Token,
 )
+from memoryhub.text.counted import counted
 
 
 @transaction.atomic
@@ -164,7 +165,7 @@ def erase(space: Space, actor: Actor) -> dict[str, int]:
     if space.is_demo:  # its people came with it and go with it
         Person.objects.filter(preferences__demo="yes", memberships=None).delete()
     deleted = {name: count for name, count in deleted.items() if count}
-    rows = f"{sum(deleted.values()):,} rows"
+    rows = counted(sum(deleted.values()), "row")
     activity.record(
         None,
         actor,

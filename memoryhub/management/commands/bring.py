@@ -14,6 +14,7 @@ from memoryhub.domain.exchange import IMPORT_FORMATS, Folder
 from memoryhub.errors import HubError, Invalid, NotFound
 from memoryhub.management.base import HubCommand
 from memoryhub.models import HUB, Actor, Job, Space
+from memoryhub.text.counted import counted
 
 LONGTERM = "longterm"  # JSON lines as a hub exports them
 
@@ -46,7 +47,7 @@ class Command(HubCommand):
 
     def say(self, answer: dict[str, Any]) -> str:
         if "entries" in answer:
-            return f"{'Would bring' if answer['dry_run'] else 'Brought'}: {answer['entries']:,} entries."
+            return f"{'Would bring' if answer['dry_run'] else 'Brought'}: {counted(answer['entries'], 'entry', 'entries')}."
         words = {"new": "new", "same": "the same", "conflict": "something else here", "refused": "refused"}
         shown = [line for line in answer["lines"] if line["state"] != "same"]
         lines = [

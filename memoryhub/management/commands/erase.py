@@ -13,6 +13,7 @@ from memoryhub.errors import Invalid
 from memoryhub.management import deciding
 from memoryhub.management.base import HubCommand
 from memoryhub.models import Erasure
+from memoryhub.text.counted import counted
 from memoryhub.text.unseen import spelled_out
 
 
@@ -67,13 +68,13 @@ def target_of(options: dict[str, Any]) -> Target:
 def receipt_lines(answer: dict[str, Any]) -> list[str]:
     found = {**answer["search"]["rows_found"], **answer["search"].get("rows_found_elsewhere", {})}
     rows = [f"{count:>8,}  {table}" for table, count in answer["rows"].items()]
-    stands = [*answer["still_stands"], *(f"{place}: {count:,} rows" for place, count in found.items())]
+    stands = [*answer["still_stands"], *(f"{place}: {counted(count, 'row')}" for place, count in found.items())]
     backups = [
         f"{one['file']}, made {one['made_at']}{'' if one['is_there'] else ', no longer there'}"
         for one in answer["backups"]
     ]
     return [
-        f"Receipt {answer['receipt']}: erased {answer['kind']}, {sum(answer['rows'].values()):,} rows.",
+        f"Receipt {answer['receipt']}: erased {answer['kind']}, {counted(sum(answer['rows'].values()), 'row')}.",
         *rows,
         f"A search of {answer['search']['columns']} columns found {'it in' if stands else 'nothing of it.'}",
         *(f"  {one}" for one in stands),

@@ -10,6 +10,7 @@ from django.core.management.base import CommandParser
 from memoryhub.domain import exchange
 from memoryhub.errors import Conflict, Unavailable
 from memoryhub.management.base import HubCommand
+from memoryhub.text.counted import counted
 
 
 class Command(HubCommand):
@@ -32,4 +33,5 @@ class Command(HubCommand):
             raise Unavailable(f"{to} could not be written ({error.strerror}).") from error
 
     def say(self, answer: dict[str, Any]) -> str:
-        return f"Wrote {answer['spaces']} spaces with {answer['files']} files to {answer['directory']}."
+        spaces, files = counted(answer["spaces"], "space"), counted(answer["files"], "file")
+        return f"Wrote {spaces} with {files} to {answer['directory']}."

@@ -15,6 +15,7 @@ from memoryhub.management.base import HubCommand
 from memoryhub.models import Space
 from memoryhub.server import datadir, dump
 from memoryhub.server.migrate import migrate_if_needed
+from memoryhub.text.counted import counted
 
 SECONDS_TO_END = 30.0  # of a hub that has said that it stops
 
@@ -101,7 +102,7 @@ class Command(HubCommand):
         return str(dump.write(settings.DATA_DIR / f"before-restore-{now}.tar")["file"])
 
     def say(self, answer: dict[str, Any]) -> str:
-        lines = [f"Restored the backup of {answer['restored']}: {answer['spaces']} spaces."]
+        lines = [f"Restored the backup of {answer['restored']}: {counted(answer['spaces'], 'space')}."]
         if answer["stopped"]:
             lines.append(f"Stopped: {', '.join(answer['stopped'])}. Start them again.")
         if answer["mounts"]:

@@ -14,6 +14,7 @@ from memoryhub.errors import Invalid
 from memoryhub.management.base import HubCommand
 from memoryhub.models import HUB, Person, Role, Space
 from memoryhub.server import datadir
+from memoryhub.text.counted import counted
 
 
 class Command(HubCommand):
@@ -87,7 +88,7 @@ class Command(HubCommand):
         if "is_active" in answer:
             return f"{answer['user']} {'can sign in again' if answer['is_active'] else 'is deactivated'}."
         if "ended" in answer:
-            return f"{answer['user']} is signed out of {answer['ended']} browser{'s' if answer['ended'] != 1 else ''}."
+            return f"{answer['user']} is signed out of {counted(answer['ended'], 'browser')}."
         if "was_reset" in answer:
             done = "has no second factor any more, and is signed out everywhere" if answer["was_reset"] else "had none"
             return f"{answer['user']} {done}."

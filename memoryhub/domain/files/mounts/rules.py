@@ -17,6 +17,7 @@ from memoryhub.errors import Invalid, NotFound
 from memoryhub.models import Actor, Agent, File, Mount, Policy, PolicyRule, Proposal, Revision, Space, move_row
 from memoryhub.stores import paths
 from memoryhub.text import diff
+from memoryhub.text.counted import counted
 from memoryhub.text.lines import text_of
 from memoryhub.text.path_patterns import matches
 
@@ -197,24 +198,18 @@ class DryRun:
         """The result in words, for the person of this name."""
         if self.policy == Policy.REVIEW:
             if self.applied:
-                return (
-                    f"{counted(self.applied, 'write', 'writes')} that counted at once would have waited for approval."
-                )
+                return f"{counted(self.applied, 'write')} that counted at once would have waited for approval."
             return "No write of the past would have been decided otherwise."
         if not self.tried:
             return "No proposal of the past is about these paths, so there is nothing to try the rule on."
         refused = self.policy == Policy.READ_ONLY
         done = "been refused" if refused else "applied at once"
-        result = f"Of {counted(self.tried, 'proposal', 'proposals')}, {len(self.hit)} would have {done}"
+        result = f"Of {counted(self.tried, 'proposal')}, {len(self.hit)} would have {done}"
         if not self.against:
             return f"{result}, none of them {'approved' if refused else 'rejected'}."
         by_reader = sum(one.decided_by_name == name for one in self.against)
         yours = f" ({by_reader} by you)" if by_reader else ""
         return f"{result}, {len(self.against)} of them {'approved' if refused else 'rejected'} by people{yours}."
-
-
-def counted(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
 
 
 def dry_run_rule(

@@ -18,6 +18,7 @@ from memoryhub.errors import Conflict, HubError, NotFound
 from memoryhub.models import Actor, File, Proposal, Revision
 from memoryhub.text import edits
 from memoryhub.text.blame import ReviewedLines, lines_by_reviewer
+from memoryhub.text.counted import counted
 from memoryhub.text.diff import unified_bytes
 from memoryhub.text.lines import bytes_of, text_of
 from memoryhub.text.merge import merge3
@@ -332,7 +333,7 @@ def _existing(proposal: Proposal, before: bytes | None) -> str:
 def _merged(base: str, ours: bytes, theirs: str) -> bytes:
     merge = merge3(base, text_of(ours), theirs)
     if merge.conflicts:
-        places = "1 place" if merge.conflicts == 1 else f"{merge.conflicts} places"
+        places = counted(merge.conflicts, "place")
         raise Conflict(f"The file changed since, in {places} that this proposal changes too.", code="outdated")
     return bytes_of(merge.text)
 
