@@ -56,7 +56,9 @@ def make(options: argparse.Namespace, change: SettingsChange) -> str:
     kept = coding_agents.make_change(change)
     if options.install and options.agent == "codex":
         print("Codex runs the hook once you trust it: it asks at its next start, or under /hooks.")
-    done = f"{path} is changed." if change.after is not None else f"{path} is removed: it was made for the hook alone."
+    done = f"{path} is removed: it was made for the hook alone."
+    if change.after is not None:
+        done = f"{path} is {'created' if change.before is None else 'changed'}."
     return f"{done} The file before is kept as {kept}." if kept else done
 
 

@@ -66,7 +66,8 @@ def test_it_is_installed_and_removed_again(tmp_path, settings_of):
     settings = tmp_path / ".claude" / "settings.json"
     status, said, why = settings_of("claude", "--install")
     assert status == 1 and "--yes" in why and "PreToolUse" in said and not settings.exists()
-    assert settings_of("claude", "--install", "--yes", "--data-dir", str(tmp_path / "data"))[0] == 0
+    status, said, why = settings_of("claude", "--install", "--yes", "--data-dir", str(tmp_path / "data"))
+    assert status == 0 and said.endswith(f"{settings} is created.\n")
     assert f"--data-dir {tmp_path}/data" in settings.read_text()
     assert "hook claude" in settings_of("claude", "--status")[1]
     assert settings_of("claude", "--uninstall", "--yes")[0] == 0
