@@ -7,6 +7,7 @@ one to the other. Loading is one transaction: everything that was there before i
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import json
 import os
@@ -120,7 +121,7 @@ def read(source: Path, keep: Callable[[], str]) -> tuple[dict[str, Any], str]:
     """
     with tempfile.TemporaryDirectory(prefix="memoryhub-restore-") as folder:
         about, key = _unpack(source, Path(folder))
-        script = _as_script(Path(folder, DUMP))
+        script = _as_script(Path(folder, DUMP), source)
         kept = keep()
         try:
             _load(script)
@@ -168,8 +169,19 @@ def _content(tar: tarfile.TarFile, name: str) -> IO[bytes]:
     return found
 
 
-def _as_script(dump: Path) -> Path:
-    """The dump as SQL; Invalid where it is damaged."""
+def _as_script(dump: Path, source: Path) -> Path:
+    """The dump as SQL; Invalid where the backup that it comes from is damaged."""
+    try:
+        return _to_sql(dump)
+    except Unavailable as error:
+        if os.strerror(errno.ENOSPC) in error.message:
+            raise
+        raise Invalid(
+            f"{source} is damaged, and nothing was changed: restore another backup. ({error.message})"
+        ) from error
+
+
+def _to_sql(dump: Path) -> Path:
     entries = _tool("pg_restore", "--list", str(dump)).splitlines(keepends=True)
     chosen = dump.with_name("entries")
     chosen.write_text("".join(line for line in entries if not any(part in line for part in SKIPPED_ENTRIES)))

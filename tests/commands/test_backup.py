@@ -206,6 +206,9 @@ def test_refusals_change_nothing(place, data_dir):
     for status, said, why in (newer, damaged):
         assert (status, said, why.count("\n")) == (1, "", 1), why
     assert "created by a newer memoryhub" in newer[2]
+    assert damaged[2].startswith(
+        f"{place / 'damaged.tar'} is damaged, and nothing was changed: restore another backup."
+    )
     assert slugs(data_dir) == ["main", "team"]
     assert not list(data_dir.glob("before-restore-*"))
 
