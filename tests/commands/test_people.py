@@ -3,12 +3,14 @@
 import io
 import json
 import re
+from datetime import timedelta
 
 import pytest
 from django.core.management import call_command
+from django.utils import timezone
 
 from memoryhub.domain import accounts
-from memoryhub.models import Membership, Person, Space
+from memoryhub.models import Membership, Person, Space, Token
 
 pytestmark = pytest.mark.django_db
 
@@ -30,6 +32,11 @@ def test_a_space_a_person_and_an_agent(client):
     assert me(client, rk["token"])["role"] == "reviewer"
     forge = told("agent", "add", "Forge", "--space", "books", "--dialect", "deepagents/0.7.1")
     assert set(forge) == {"agent", "space", "token"}
+    assert me(client, forge["token"])["agent"] == "forge"
+    reads = told("agent", "token", "Forge", "--space", "books", "--scope", "prompt", "--scope", "files", "--days", "7")
+    assert set(reads) == set(forge) and reads["token"] != forge["token"]
+    assert me(client, reads["token"])["scopes"] == ["files", "prompt"]
+    assert Token.objects.get(scopes=["files", "prompt"]).expires_at > timezone.now() + timedelta(days=6)
     assert me(client, forge["token"])["agent"] == "forge"
 
 
@@ -69,6 +76,7 @@ def test_whoever_owns_the_hub_can_open_a_new_space():
     [
         (["user", "add", "rk", "--role", "owner", "--space", "nowhere"], "There is no space 'nowhere'"),
         (["agent", "add", "x", "--dialect", "nothing/1"], "no space"),
+        (["agent", "token", "x"], "no space"),
         (["space", "add", "Big Letters"], "small letters"),
         (["user", "deactivate", "nobody"], "no person 'nobody'"),
     ],

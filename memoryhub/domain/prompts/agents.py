@@ -46,7 +46,8 @@ def create_agent(space: Space, actor: Actor, name: str, *, slug: str = "", **val
             agent.save()
     except IntegrityError:
         raise Conflict(
-            f"There is an agent {agent.slug!r} in this space already; its page makes more tokens.", field="name"
+            f"There is an agent {agent.slug!r} in this space already; its page and `memoryhub agent token` make more tokens.",
+            field="name",
         ) from None
     record_change(agent, actor)
     spaces.mark_setup(space)
@@ -74,7 +75,10 @@ def slug_for(space: Space, name: str) -> str:
         return slug
     Space.objects.select_for_update().get(pk=space.pk)  # two people who create such agents at once get two numbers
     if Agent.objects.within(space).filter(name=name).exists():
-        raise Conflict(f"There is an agent {name!r} in this space already; its page makes more tokens.", field="name")
+        raise Conflict(
+            f"There is an agent {name!r} in this space already; its page and `memoryhub agent token` make more tokens.",
+            field="name",
+        )
     stem = slug[:56] or "agent"
     taken = set(Agent.objects.within(space).filter(slug__startswith=stem).values_list("slug", flat=True))
     free = (f"{stem}-{number}" for number in count(2 if slug else 1))
