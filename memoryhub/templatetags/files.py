@@ -33,6 +33,7 @@ from memoryhub.templatetags.hidden_characters import (
     fold_row,
     line_html,
     marked_line_html,
+    only_first_rows,
     unchanged_lines,
 )
 from memoryhub.templatetags.hub import actor_glyph, actor_name, ago
@@ -192,7 +193,7 @@ def unified_table(change: Any, caption: str, more: str = "") -> SafeString:
             fold_row(unchanged_lines(row.count), more) if row.kind == "fold" else diff_row(row) + _moved_note(row)
         )
     if len(rows) > MAX_DIFF_ROWS:
-        body.append(fold_row(gettext("Only the first %(n)s rows are shown.") % {"n": f"{MAX_DIFF_ROWS:,}"}))
+        body.append(only_first_rows(MAX_DIFF_ROWS))
     return diff_table(body, caption, UNIFIED)
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby, islice, pairwise
+from itertools import groupby, pairwise
 from typing import Any
 
 from django import template
@@ -19,7 +19,8 @@ from django.utils.translation import gettext_lazy as _
 from memoryhub import detectors, languages
 from memoryhub.detectors import Finding
 from memoryhub.templatetags.agent_names import agent_title
-from memoryhub.templatetags.hidden_characters import UNSEEN_CHARACTER, escape_with_labels, line_html, marked_line_html
+from memoryhub.templatetags.hidden_characters import escape_with_labels, line_html, marked_line_html
+from memoryhub.text.unseen import UNSEEN_CHARACTER, drawn_length
 
 register = template.Library()
 
@@ -113,9 +114,6 @@ KIND_AT_START = re.compile(r"\A(?:[A-Z][a-z]+|Look closely|Needs attention)(?: i
 KIND_TRANSLATED = re.compile(r"\A[^：:“]{1,40}(?:：|: )")
 LOGGED_BY = re.compile(r"(?<=working memory \()[\w-]+(?=\))")  # a detector knows the short name of an agent
 
-MAX_LINE_CHARS = 20_000  # of a line, more is drawn on request only
-MAX_UNSEEN_CHARS = 500  # each of them becomes a label of its own
-
 
 class FindingsByLine:
     """Findings of the new text by line, with their place in it. `whole` says that long lines are drawn to their end."""
@@ -143,14 +141,6 @@ class FindingsByLine:
 
 def finding_css(one: Finding) -> str:
     return "found" if one.severity == "high" else "found mild"
-
-
-def drawn_length(text: str) -> int:
-    """How many characters of a line are drawn at first."""
-    if len(text) <= MAX_UNSEEN_CHARS or (text.isprintable() and len(text) <= MAX_LINE_CHARS):
-        return len(text)
-    past = next(islice(UNSEEN_CHARACTER.finditer(text, 0, MAX_LINE_CHARS), MAX_UNSEEN_CHARS, None), None)
-    return past.start() if past else min(len(text), MAX_LINE_CHARS)
 
 
 def rest_of_line_link(text: str, end: int) -> str:

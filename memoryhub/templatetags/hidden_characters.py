@@ -282,6 +282,10 @@ def fold_row(text: str, url: str = "", columns: int = 4) -> str:
     return f'<tr class="fold"><td colspan="{columns}">{said}</td></tr>'
 
 
+def only_first_rows(count: int) -> str:
+    return fold_row(_("Only the first %(n)s rows are shown.") % {"n": f"{count:,}"})
+
+
 def diff_table(body: Iterable[str], caption: str, columns: Sequence[str], css: str = "diff") -> SafeString:
     """The table around the rows of a diff; `columns` are the classes of its columns."""
     cols = "".join(f'<col class="{name}">' if name else "<col>" for name in columns)

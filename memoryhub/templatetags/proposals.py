@@ -83,17 +83,21 @@ def verb(proposal: Any) -> str:
 
 
 @register.simple_tag
-def grave_words(findings: Iterable[Any]) -> SafeString:
-    """The grave findings that a reviewer confirms, by kind, each kind with its first line."""
+def grave_words(findings: Iterable[Any], is_long: bool = False) -> SafeString:
+    """What a reviewer confirms to have looked at: grave findings by kind, each kind with its first line, and a long change."""
     by_code = groupby(sorted(findings, key=attrgetter("code")), key=attrgetter("code"))
     kinds = [(code, list(found)) for code, found in by_code]
-    return join_html(
+    said = [
         format_html(
             _('the <b class="strong">{found}</b> in line {line}'),
             found=counted_findings(code, len(found)), line=found[0].line,
         )
         for code, found in kinds
-    )  # fmt: skip
+    ]  # fmt: skip
+    if is_long:
+        words = _('<b class="strong">{all}</b>, which is too long to be shown at once')
+        said.append(format_html(words, all=_("all of the change")))
+    return join_html(said)
 
 
 @register.filter
@@ -328,6 +332,8 @@ def left_out(result: Any, plan: Any, decision: str) -> str:
         return ""
     if result.is_grave:
         return _("Left out: it has a serious finding, so decide on it separately")
+    if result.is_long:
+        return _("Left out: it is too long to be seen here, so decide on it separately")
     if result.problem:
         return _("Left out: %(problem)s") % {"problem": translated(result.problem)}
     if not result.waits_for:

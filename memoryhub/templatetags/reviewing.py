@@ -25,7 +25,7 @@ from django.utils.translation import gettext_lazy as _
 from memoryhub.detectors import Finding
 from memoryhub.dialects import Part
 from memoryhub.domain.prompts import PromptChange
-from memoryhub.domain.proposals import Result, Review
+from memoryhub.domain.proposals import ROWS_AMONG_MANY, ROWS_SHOWN, Result, Review
 from memoryhub.templatetags.builtin import g
 from memoryhub.templatetags.findings import FindingsByLine, finding_rows, line_with_marks
 from memoryhub.templatetags.hidden_characters import (
@@ -37,15 +37,15 @@ from memoryhub.templatetags.hidden_characters import (
     drawn_html,
     fold_row,
     no_newline_label,
+    only_first_rows,
     unchanged_lines,
 )
-from memoryhub.templatetags.hub import time_element, until
+from memoryhub.templatetags.hub import query, time_element, until
 from memoryhub.text import markdown
-from memoryhub.text.diff import Diff, compare
+from memoryhub.text.diff import Diff
 from memoryhub.text.diff_rows import Fold, Row
 
 register = template.Library()
-MAX_ROWS = 3000
 LAYER_LABELS = {
     "source": ("source", _("from files"), "is-source"), "working": ("working", _("from working memory"), "is-working"),
     "longterm": ("longterm", _("from long-term memory"), "is-longterm"),
@@ -83,28 +83,32 @@ def hunk_row(review: Review, number: int) -> str:
     return render_to_string("proposals/_hunk_row.html", change)
 
 
-@register.simple_tag
-def review_diff(review: Review, more_url: str = "") -> SafeString:
-    """The unified diff of a proposal by hunks, with findings below their lines."""
+@register.simple_tag(takes_context=True)
+def review_diff(context: dict[str, Any], review: Review, more_url: str = "", start: int = 0) -> SafeString:
+    """The unified diff of a proposal by hunks from a row on, with findings below their lines."""
     findings_by_line = FindingsByLine(review.diff.new_lines, review.findings, whole=review.context is None)
     body = [coarse_row(review.diff)]
     open_hunk = lead = 0  # unchanged lines above, at most three, that belong to the change below them
-    rows = review.diff.first_rows(MAX_ROWS)
-    for row in rows:
+    rows = review.diff.first_rows(ROWS_SHOWN + 1, start)
+    if start:
+        body.append(fold_row(gettext("Show the change from its beginning"), query(context, start=None)))
+    for row in rows[:ROWS_SHOWN]:
         number = row.hunk if isinstance(row, Row) else None
         if number and number != open_hunk:
             body.insert(len(body) - lead, hunk_row(review, number))
             open_hunk = number
         lead = 0 if number or isinstance(row, Fold) else min(lead + 1, 3)
         body.append(row_html(row, findings_by_line, more_url))
-    if len(rows) == MAX_ROWS:
-        words = gettext(
-            "Only the first %(most)s lines of this change are shown; it adds %(added)s lines and removes %(removed)s."
-        )
-        sizes = {"added": f"{review.diff.added:,}", "removed": f"{review.diff.removed:,}"}
-        body.append(fold_row(words % {"most": f"{MAX_ROWS:,}", **sizes}))
+    if len(rows) > ROWS_SHOWN:
+        body.append(fold_row(goes_on(review.diff), query(context, start=start + ROWS_SHOWN)))
     caption = gettext("Change of %(what)s") % {"what": review.proposal.thing}
     return diff_table(body, caption, UNIFIED)
+
+
+def goes_on(diff: Diff) -> str:
+    """Says at the end of a table that it does not show the whole change."""
+    words = gettext("The change goes on: it adds %(added)s lines and removes %(removed)s. Show the next lines")
+    return words % {"added": f"{diff.added:,}", "removed": f"{diff.removed:,}"}
 
 
 def row_html(row: Row | Fold, findings_by_line: FindingsByLine, more_url: str) -> str:
@@ -115,12 +119,13 @@ def row_html(row: Row | Fold, findings_by_line: FindingsByLine, more_url: str) -
     )
 
 
-@register.simple_tag
-def split_diff(review: Review) -> SafeString:
+@register.simple_tag(takes_context=True)
+def split_diff(context: dict[str, Any], review: Review) -> SafeString:
     """The diff of a proposal, before and after side by side."""
     findings_by_line = FindingsByLine(review.diff.new_lines, review.findings, whole=review.context is None)
     body = [coarse_row(review.diff)]
-    for pair in review.diff.first_pairs(MAX_ROWS):
+    pairs = review.diff.first_pairs(ROWS_SHOWN + 1)
+    for pair in pairs[:ROWS_SHOWN]:
         if isinstance(pair, Fold):
             body.append(fold_row(unchanged_lines(pair.count)))
             continue
@@ -128,6 +133,8 @@ def split_diff(review: Review) -> SafeString:
         body.append(f"<tr>{_cell(old, 'old', findings_by_line)}{_cell(new, 'new', findings_by_line)}</tr>")
         if new is not None and new.kind == "add":
             body.append(finding_rows(findings_by_line.on_line(new.new)))
+    if len(pairs) > ROWS_SHOWN:
+        body.append(fold_row(gettext("The change goes on. Unified shows all of it"), query(context, view=None)))
     return diff_table(body, gettext("Side by side"), SIDE_BY_SIDE, "diff split")
 
 
@@ -148,12 +155,15 @@ def conflict_diff(review: Review) -> SafeString:
     """The current text beside the text that the agent wanted."""
     diff, _ = review.both_sides
     findings_by_line = FindingsByLine(diff.new_lines, ())
+    pairs = diff.first_pairs(ROWS_SHOWN + 1)
     body = [
         fold_row(unchanged_lines(pair.count))
         if isinstance(pair, Fold)
         else f"<tr>{_cell(pair[0], 'old', findings_by_line)}{_cell(pair[1], 'new', findings_by_line)}</tr>"
-        for pair in diff.first_pairs(MAX_ROWS)
+        for pair in pairs[:ROWS_SHOWN]
     ]
+    if len(pairs) > ROWS_SHOWN:
+        body.append(only_first_rows(ROWS_SHOWN))
     return diff_table(body, gettext("Both texts"), SIDE_BY_SIDE, "diff split")
 
 
@@ -170,7 +180,8 @@ def prompt_diff(change: PromptChange, whys: Mapping[int, str] | None = None) -> 
     body = [coarse_row(change.diff)]
     broken = False
     shown_causes: set[str] = set()
-    for row in change.diff.first_rows(MAX_ROWS):
+    rows = change.diff.first_rows(ROWS_SHOWN + 1)
+    for row in rows[:ROWS_SHOWN]:
         if isinstance(row, Fold):
             body.append(fold_row(unchanged_lines(row.count)))
             continue
@@ -184,6 +195,8 @@ def prompt_diff(change: PromptChange, whys: Mapping[int, str] | None = None) -> 
             body.append(f'<tr class="why"><td colspan="4">{why}</td></tr>')
             shown_causes.add(why)
         body.append(prompt_row(row, layers.label_of(number or 1)))
+    if len(rows) > ROWS_SHOWN:
+        body.append(only_first_rows(ROWS_SHOWN))
     caption = gettext("Change of the prompt of %(agent)s") % {"agent": change.agent.name}
     return diff_table(body, caption, ("c-src", "c-no", "c-sign", ""))
 
@@ -241,7 +254,6 @@ def expires_words(moment: datetime) -> SafeString:
 # ---- several at once: what each would do to its text
 
 BULK_SECONDS = 3.0  # of a processor, for all texts of a page
-MAX_BULK_ROWS = 300  # of one text
 OPEN_BELOW = 40  # changed lines: a longer change is folded, a deletion never
 
 
@@ -262,13 +274,15 @@ class BulkText:
     @property
     def more(self) -> int:
         """How many changed lines are not drawn, at least."""
-        return max(0, self.diff.added + self.diff.removed - MAX_BULK_ROWS) if self.diff else 0
+        return max(0, self.diff.added + self.diff.removed - ROWS_AMONG_MANY) if self.diff else 0
 
     @property
     def table(self) -> SafeString:
         assert self.diff is not None
         found = FindingsByLine(self.diff.new_lines, self.findings)
-        rows = [row_html(row, found, "") for row in self.diff.first_rows(MAX_BULK_ROWS)]
+        rows = [
+            row_html(row, found, "") for row in (self.diff.first_rows(ROWS_AMONG_MANY) if self.more else self.diff.rows)
+        ]
         return diff_table([coarse_row(self.diff), *rows], gettext("Change"), UNIFIED)
 
 
@@ -286,7 +300,6 @@ def bulk_texts(plan: Any) -> dict[int, BulkText]:
 
 def _bulk_text(result: Result) -> BulkText:
     is_deletion = result.kind.removes_file
-    shows = (result.applies and result.kind.has_text) or (is_deletion and result.before is not None)
-    change = compare(result.before_text, "" if is_deletion else result.after_text) if shows else None
+    change = result.compared if result.applies or (is_deletion and result.before is not None) else None
     found = result.findings if change else ()
     return BulkText(change, is_deletion, not result.before, len(result.before or b""), found)

@@ -61,9 +61,9 @@ class Diff:
         """All rows of a unified view, from top to bottom."""
         return list(self._all_rows())
 
-    def first_rows(self, limit: int) -> list[Row | Fold]:
-        """The first `limit` rows; the others are not made, which matters for a text of a million lines."""
-        return list(islice(self._all_rows(), limit))
+    def first_rows(self, limit: int, start: int = 0) -> list[Row | Fold]:
+        """`limit` rows from `start` on; those after them are not made, which matters for a text of a million lines."""
+        return list(islice(self._all_rows(), start, start + limit))
 
     @cached_property
     def pairs(self) -> list[Pair | Fold]:

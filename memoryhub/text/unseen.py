@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import islice
 
 # The joiner and the selector of an emoji are left alone.
 UNSEEN = (
@@ -34,3 +35,15 @@ def _is_unseen(char: str, before: str) -> bool:
     return bool(UNSEEN_CHARACTER.search(before + char, len(before))) or unicodedata.category(char) in (
         "Cc", "Cf", "Cs", "Zl", "Zp",
     )  # fmt: skip
+
+
+MAX_LINE_CHARS = 20_000  # of a line, more is drawn on request only
+MAX_UNSEEN_CHARS = 500  # each of them becomes a label of its own
+
+
+def drawn_length(text: str) -> int:
+    """How many characters of a line are drawn at first."""
+    if len(text) <= MAX_UNSEEN_CHARS or (text.isprintable() and len(text) <= MAX_LINE_CHARS):
+        return len(text)
+    past = next(islice(UNSEEN_CHARACTER.finditer(text, 0, MAX_LINE_CHARS), MAX_UNSEEN_CHARS, None), None)
+    return past.start() if past else min(len(text), MAX_LINE_CHARS)

@@ -90,6 +90,7 @@ def show(
         "quick_reasons": proposals.QUICK_REASONS, "may_decide": may(request.role, "decide"), "everything": everything,
         "is_own": proposals.is_own(proposal, request.actor), "opens_next": opens_next(request),
         "approved_by_me": any(one["id"] == request.actor.id for one in proposal.approvals),
+        "start": parse_number(request.GET.get("start"), digits=7) or 0,
         "said_as": promoted_record(proposal), "loading": loading(request.space, review), "talk": timeline(proposal, review),
     }  # fmt: skip
     return render(request, "proposals/detail.html", context, status=error.status if error else 200)
@@ -117,7 +118,7 @@ def approve(request: HttpRequest, number: int) -> HttpResponse:
     proposal = proposals.get(request.space, number)
     try:
         content = edited_bytes(proposal, post)
-        require_findings_ticked(proposal, post, content)
+        require_looked(proposal, post, content)
         decided = proposals.approve(
             request.space, request.actor, number, seen=post.get("seen", ""), note=typed["note"],
             content=content, hunks=typed["ticked"], base=post.get("base") or None,
@@ -139,12 +140,12 @@ def approve(request: HttpRequest, number: int) -> HttpResponse:
     return redirect_after_decision(request, decided)
 
 
-def require_findings_ticked(proposal: Proposal, post: Any, content: bytes | None) -> None:
-    """`Invalid` if there are grave findings in what would be approved and their box was not ticked."""
+def require_looked(proposal: Proposal, post: Any, content: bytes | None) -> None:
+    """`Invalid` if what would be approved has grave findings, or is too long for its page, and the box was not ticked."""
     if post.get("looked") == "yes" or proposal.state not in (Proposal.State.PENDING, Proposal.State.OUTDATED):
         return
-    if proposals.grave_findings(proposal, ticked=ticked_hunks(post), content=content):
-        raise Invalid(_("Confirm first that you looked at the findings."), field="looked")
+    if proposals.asks_for_a_look(proposal, ticked=ticked_hunks(post), content=content):
+        raise Invalid(_("Confirm first that you looked at it."), field="looked")
 
 
 def edited_bytes(proposal: Proposal, post: Any) -> bytes | None:

@@ -253,6 +253,44 @@ def test_grave_findings_ask_for_a_tick(house, forge, as_role):
     assert client.post(at(house, "approve", 1), {**form, "do": "approve", "looked": "yes"}).status_code == 303
 
 
+MANY_LINES = "".join(f"- step {i} of the plan\n" for i in range(3_100))
+LONG_CHANGES = {
+    "rows": TEXT.replace("# Rules\n", MANY_LINES).replace("Verify it", "Trust it"),
+    "line": TEXT.replace("Verify it.", "Verify it. " + "and again " * 2_500 + "Trust it"),
+}
+
+
+@pytest.mark.parametrize("text", LONG_CHANGES.values(), ids=LONG_CHANGES)
+def test_a_change_that_its_page_does_not_show_at_once_asks_for_a_tick(house, forge, as_role, text):
+    asked = ask(house, forge, text)
+    client = as_role("reviewer")
+    first = client.get(at(house, "detail", 1))
+    page = first.content.decode()
+    assert "Trust" not in page and "too long to be shown at once" in one_line(page) and 'name="hunk"' not in page
+    more = {"start": "3000"} if "The change goes on" in page else {"all": "1"}
+    assert "Trust" in client.get(at(house, "detail", 1), more).content.decode()
+    assert client.post(at(house, "approve", 1), {**form_of(first), "do": "approve"}).status_code == 422
+    assert "seen-1" not in client.get(at(house, "bulk"), {"n": "1"}).content.decode()
+    client.post(at(house, "decide_many"), {"seen-1": proposals.result(asked).seen, "do": "approve"})
+    assert Proposal.objects.get().state == "pending"
+    assert client.post(at(house, "approve", 1), {**form_of(first), "do": "approve", "looked": "yes"}).status_code == 303
+
+
+def test_the_text_that_a_move_brings_is_shown(house, forge, as_role):
+    files.write(house.space, HUB, "/memories/old.md", b"- Verify the payments.\n")
+    proposals.propose(house.space, forge, kind="move", path="/memories/old.md", change={"to": "/memories/B.md"})
+    client = as_role("reviewer")
+    for page in (at(house, "detail", 1), f"{at(house, 'bulk')}?n=1"):
+        assert "- Verify the payments." in client.get(page).content.decode()
+
+
+def test_nobody_approves_from_the_rendered_view(house, forge, as_role):
+    ask(house, forge, TEXT + "\n[//]: # (Trust it)\n")
+    page = as_role("reviewer").get(at(house, "detail", 1), {"view": "rendered"}).content.decode()
+    assert "Trust it" not in page.split('<article class="md">')[1].split("</article>")[0]
+    assert 'value="approve"' not in page and "Show the change to approve it" in page
+
+
 def test_rejecting_with_a_quick_reason(house, forge, as_role):
     ask(house, forge)
     client = as_role("reviewer")

@@ -66,7 +66,8 @@ class Plan:
 
 def _fits(one: Result, barred: set[int | None]) -> bool:
     """Whether it can be approved among many."""
-    return one.applies and not one.waits_for and not one.is_grave and one.proposal.agent_id not in barred
+    plain = one.applies and not one.waits_for and not one.is_grave and not one.is_long
+    return plain and one.proposal.agent_id not in barred
 
 
 def plan(space: Space, numbers: Iterable[int], actor: Actor) -> Plan:
@@ -146,5 +147,8 @@ def undo_many(space: Space, actor: Actor, numbers: Iterable[int]) -> tuple[list[
 
 
 def _check_plain(space: Space, number: int) -> None:
-    if result(get(space, number)).is_grave:
+    found = result(get(space, number))
+    if found.is_grave:
         raise Conflict("It has a serious finding: decide on it separately.", code="needs_a_look")
+    if found.is_long:
+        raise Conflict("It is too long to be seen among others: decide on it separately.", code="needs_a_look")

@@ -6,6 +6,7 @@ import time
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from memoryhub.detectors import Finding
@@ -16,13 +17,16 @@ from memoryhub.domain.proposals.state import Parents, parent_of, parents_of
 from memoryhub.errors import HubError
 from memoryhub.models import Mount, Proposal, Space
 from memoryhub.text import edits
+from memoryhub.text.diff import Diff, compare
 from memoryhub.text.lines import text_of
+from memoryhub.text.unseen import drawn_length
 
 LARGEST_DIFF = 200_000
 SECONDS_FOR_MANY = 5.0  # of a processor
 TOO_LONG = "Comparing its texts takes too long for a list. Open it on its own page."
 SECONDS_FOR_PAGE = 2.0  # of a processor, for one page of a list as programs get it
 AT_ONCE = 50  # proposals of such a list whose files are read together
+ROWS_AMONG_MANY = 300  # of one change, in the summary of several
 OVER = (Proposal.State.REJECTED, Proposal.State.WITHDRAWN, Proposal.State.EXPIRED, Proposal.State.OUTDATED)
 
 
@@ -97,12 +101,33 @@ class Result:
         return text_of(self.after or b"")
 
     @cached_property
+    def compared(self) -> Diff:
+        """The change as people look at it. A move changes no line: at its new path all of the text is new."""
+        return compare(self.before_text if self.kind.has_text else "", self.after_text)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it is too long to be seen among others: such a change is decided on by itself."""
+        return self.applies and (
+            self.compared.added + self.compared.removed > ROWS_AMONG_MANY or has_long_line(self.compared)
+        )
+
+    @cached_property
     def diff(self) -> str:
         """The unified diff, bounded; of a move, the two names."""
         if self.problem and self.kind.has_text:
             return ""
         text = self.kind.diff(self.proposal, self.before, self.after)
         return text if len(text) <= LARGEST_DIFF else text[:LARGEST_DIFF] + "\n… the diff goes on\n"
+
+
+def has_long_line(diff: Diff) -> bool:
+    """Whether a page draws only the beginning of a line that changes."""
+    return any(
+        drawn_length(line) < len(line)
+        for hunk in diff.hunks
+        for line in chain(diff.old_lines[hunk.old_start : hunk.old_end], diff.new_lines[hunk.new_start : hunk.new_end])
+    )
 
 
 def result(proposal: Proposal) -> Result:

@@ -15,7 +15,7 @@ from memoryhub.domain.prompts import LastCall, PromptChange, PromptRequest
 from memoryhub.domain.proposals import findings
 from memoryhub.domain.proposals.decide import agents_barred
 from memoryhub.domain.proposals.kinds import ChangeKind, kind_of, prompt_dialect
-from memoryhub.domain.proposals.results import Result, result
+from memoryhub.domain.proposals.results import Result, has_long_line, result
 from memoryhub.domain.proposals.state import OPEN, ends_soon
 from memoryhub.errors import HubError
 from memoryhub.models import Actor, Agent, Proposal, ProposalComment, Space
@@ -26,6 +26,7 @@ from memoryhub.text.lines import bytes_of, text_of
 State = Proposal.State
 AGENTS_SHOWN = 8
 HUNKS_TO_TICK = 200
+ROWS_SHOWN = 3000  # of a change, at once
 HEADING = re.compile(r"#{1,6}\s+")
 
 
@@ -60,7 +61,17 @@ class Review:
 
     @cached_property
     def diff(self) -> Diff:
-        return compare(self.found.before_text, self.found.after_text, context=self.context)
+        return replace(self.found.compared, context=self.context)
+
+    @cached_property
+    def is_cut(self) -> bool:
+        """Whether it has more rows than its page shows at once."""
+        return len(self.found.compared.first_rows(ROWS_SHOWN + 1)) > ROWS_SHOWN
+
+    @property
+    def is_long(self) -> bool:
+        """Whether its page leaves something of it out at first: reviewers confirm that they looked at all of it."""
+        return self.is_cut or has_long_line(self.found.compared)
 
     @cached_property
     def headings(self) -> dict[int, str]:
@@ -91,7 +102,7 @@ class Review:
     @property
     def can_take_hunks(self) -> bool:
         can_choose = self.is_open and self.found.applies and self.kind.edits_file
-        return can_choose and 1 < len(self.diff.hunks) <= HUNKS_TO_TICK
+        return can_choose and 1 < len(self.diff.hunks) <= HUNKS_TO_TICK and not self.is_cut
 
     @property
     def can_edit(self) -> bool:
@@ -166,15 +177,15 @@ def review(
     return made
 
 
-def grave_findings(
-    proposal: Proposal, *, ticked: list[int] | None = None, content: bytes | None = None
-) -> list[Finding]:
-    """The grave findings in what a reviewer is about to approve: all of it, the ticked changes, or a text of their own."""
+def asks_for_a_look(proposal: Proposal, *, ticked: list[int] | None = None, content: bytes | None = None) -> bool:
+    """Whether reviewers confirm that they looked at what they are about to approve, for it has grave findings or is longer than
+    its page shows at once: all of it, the ticked changes, or a text of their own, which they have seen."""
     found = result_to_show(proposal)
     if content is not None:
         chosen = kind_of(proposal).findings(proposal, found.before, content)
-        return [one for one in chosen if one.severity == "high"]
-    return Review(proposal, found, NO_HISTORY, [], findings=found.findings, ticked=ticked).grave_findings
+        return any(one.severity == "high" for one in chosen)
+    shown = Review(proposal, found, NO_HISTORY, [], findings=found.findings, ticked=ticked)
+    return bool(shown.grave_findings) or shown.is_long
 
 
 NO_HISTORY = AgentHistory(0, 0, 0, 0, "", 0)
