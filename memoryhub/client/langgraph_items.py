@@ -1,4 +1,4 @@
-"""Items of LangGraph's store as files: their names, their JSON, their order."""
+"""Items of LangGraph's store as files: their names, their JSON, their order, and which fit a filter."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote, unquote
 
-from langgraph.store.base import Item, PutOp, SearchItem
+from langgraph.store.base import Item, MatchCondition, PutOp, SearchItem
 
 SAFE_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_@+:"
 DEVICES = {"con", "nul", "prn", "aux", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10))}
@@ -74,3 +74,36 @@ def as_found(item: Item, score: float | None) -> SearchItem:
 
 def moment(text: str | None) -> datetime:
     return datetime.fromisoformat(text.replace("Z", "+00:00")) if text else datetime.now(UTC)
+
+
+def fits(condition: MatchCondition, name: tuple[str, ...]) -> bool:
+    path = tuple(condition.path)
+    if len(name) < len(path):
+        return False
+    part = name[: len(path)] if condition.match_type == "prefix" else name[len(name) - len(path) :]
+    return all(wanted in ("*", actual) for wanted, actual in zip(path, part, strict=True))
+
+
+def matches(item: Item, wanted: dict[str, Any] | None) -> bool:
+    return all(compares(item.value.get(key), value) for key, value in (wanted or {}).items())
+
+
+def compares(actual: Any, wanted: Any) -> bool:
+    """A filter as LangGraph's stores read it: equal values, nested, or `$eq $ne $gt $gte $lt $lte`."""
+    if isinstance(wanted, dict):
+        if any(key.startswith("$") for key in wanted):
+            return all(operator(actual, name, value) for name, value in wanted.items())
+        return isinstance(actual, dict) and all(compares(actual.get(key), value) for key, value in wanted.items())
+    if isinstance(wanted, list | tuple):
+        same = isinstance(actual, list | tuple) and len(actual) == len(wanted)
+        return same and all(compares(mine, theirs) for mine, theirs in zip(actual, wanted, strict=True))
+    return actual == wanted
+
+
+def operator(actual: Any, name: str, wanted: Any) -> bool:
+    if name in ("$eq", "$ne"):
+        return (actual == wanted) is (name == "$eq")
+    if name not in ("$gt", "$gte", "$lt", "$lte"):
+        raise ValueError(f"Unsupported operator: {name}")
+    mine, theirs = float(actual), float(wanted)
+    return {"$gt": mine > theirs, "$gte": mine >= theirs, "$lt": mine < theirs, "$lte": mine <= theirs}[name]

@@ -31,14 +31,15 @@ from langgraph.store.base import (
 
 from .errors import Conflict, HubRefused, HubUnavailable, NotFound
 from .hub import MemoryHub, Proposal
-from .langgraph_filters import fits, matches
 from .langgraph_items import (
     as_found,
     as_stored,
     as_text,
     by_age,
     escaped,
+    fits,
     marked_pending,
+    matches,
     moment,
     reason_of,
     unescaped,
