@@ -114,10 +114,10 @@ def move(request: HttpRequest, body: MoveIn) -> Status:
 def _submit(request: HttpRequest, kind: str, path: str, notes: Notes, **change: Any) -> Status:
     """Asks for a change; 200 or 201 with the revision where it was made, 202 with the proposal where people decide."""
     caller: Caller = request.auth
-    said = {"reason": notes.reason, "thread_id": notes.thread_id, "tool_call_id": notes.tool_call_id}
-    for text in said.values():
+    notes_given = {"reason": notes.reason, "thread_id": notes.thread_id, "tool_call_id": notes.tool_call_id}
+    for text in notes_given.values():
         text_as_bytes(text)
-    wanted = ChangeRequest(kind, path, if_match=request.headers.get("If-Match"), **said, **change)
+    wanted = ChangeRequest(kind, path, if_match=request.headers.get("If-Match"), **notes_given, **change)
     done = files.submit(caller.space, caller.actor, wanted)
     if isinstance(done, Pending):
         return Status(202, {"status": "pending", "proposal": shown(caller, done.proposal, done.found)})

@@ -64,8 +64,8 @@ def run(request: HttpRequest, command: CommandIn) -> Any:
     given = command.dict(exclude_none=True)
     notes = {key: given.pop(key) for key in ("thread_id", "tool_call_id")}
     notes["may_read"] = caller.has(Scope.FILES)
-    said = exchange.run_memory_tool(caller.space, caller.actor, given, **notes)
+    answer = exchange.run_memory_tool(caller.space, caller.actor, given, **notes)
     if request.get_preferred_type(["text/plain", "application/json"]) != "application/json":
         # The text may quote half a character of what was sent, which UTF-8 does not hold.
-        return HttpResponse(said.text.encode("utf-8", "replace"), content_type="text/plain; charset=utf-8")
-    return {"content": said.text, "is_error": said.is_error, "proposal": said.proposal and said.proposal.number}
+        return HttpResponse(answer.text.encode("utf-8", "replace"), content_type="text/plain; charset=utf-8")
+    return {"content": answer.text, "is_error": answer.is_error, "proposal": answer.proposal and answer.proposal.number}

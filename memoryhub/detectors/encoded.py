@@ -73,9 +73,9 @@ def _base85(text: str, words: str) -> Iterator[Decoded]:
             continue
         # Quotes around a word are signs of one alphabet as well.
         for bare in dict.fromkeys([word.removeprefix("<~").removesuffix("~>"), word.strip("\"'`,")]):
-            if len(bare) >= MIN_RUN and (said := _from_base85(bare)) and (at := text.find(bare)) >= 0:
+            if len(bare) >= MIN_RUN and (decoded := _from_base85(bare)) and (at := text.find(bare)) >= 0:
                 room -= len(bare)
-                yield Decoded(at, at + len(bare), said)
+                yield Decoded(at, at + len(bare), decoded)
                 break
 
 
@@ -83,11 +83,11 @@ def _from_base85(bare: str) -> str:
     spend()
     for read in (base64.b85decode, base64.a85decode, _z85decode):
         try:
-            said = _as_text(read(bare.encode("ascii")))
+            decoded = _as_text(read(bare.encode("ascii")))
         except (ValueError, UnicodeEncodeError):
             continue
-        if said and (said.isascii() or _BLANK.search(said)):
-            return said
+        if decoded and (decoded.isascii() or _BLANK.search(decoded)):
+            return decoded
     return ""
 
 
@@ -218,20 +218,20 @@ def _readings(text: str, chain: list[tuple[int, int]]) -> Iterator[Decoded]:
     """What the whole chain says, else without the word before it, else what each of its pieces says."""
     for pieces in (chain, chain[1:]) if len(chain) > 1 else ():
         run = "".join(text[start:end].rstrip("=") for start, end in pieces)
-        if len(run) >= MIN_RUN and (said := decode(run)):
-            yield Decoded(pieces[0][0], pieces[-1][1], said)
+        if len(run) >= MIN_RUN and (decoded := decode(run)):
+            yield Decoded(pieces[0][0], pieces[-1][1], decoded)
             return
     for start, end in chain:
-        if end - start >= MIN_RUN and (said := decode(text[start:end])):
-            yield Decoded(start, end, said)
+        if end - start >= MIN_RUN and (decoded := decode(text[start:end])):
+            yield Decoded(start, end, decoded)
 
 
 def decode(run: str, depth: int = DEPTH) -> str:
     """The text in base64, base32 or in hexadecimal digits; empty where it is none that can be read."""
-    if _BASE32.fullmatch(run) and (said := _as_text(_from_base32(run))):
-        return said
-    if _HEX.fullmatch(run) and (said := _as_text(bytes.fromhex(run))):
-        return said
+    if _BASE32.fullmatch(run) and (decoded := _as_text(_from_base32(run))):
+        return decoded
+    if _HEX.fullmatch(run) and (decoded := _as_text(bytes.fromhex(run))):
+        return decoded
     bare = run.rstrip("=")
     bare = bare[: len(bare) - 1] if len(bare) % 4 == 1 else bare
     try:
@@ -242,10 +242,10 @@ def decode(run: str, depth: int = DEPTH) -> str:
         return ""
     if (inside := packed.unpacked(data)) is not None:
         return _unpacked_text(inside)
-    said = _as_text(data[:MAX_DECODED])
-    if depth > 1 and len(said) >= MIN_RUN and _PIECE.fullmatch(said.strip()):
-        return decode(said.strip(), depth - 1) or said
-    return said
+    decoded = _as_text(data[:MAX_DECODED])
+    if depth > 1 and len(decoded) >= MIN_RUN and _PIECE.fullmatch(decoded.strip()):
+        return decode(decoded.strip(), depth - 1) or decoded
+    return decoded
 
 
 def _from_base32(run: str) -> bytes:
@@ -261,20 +261,20 @@ def _from_base32(run: str) -> bytes:
 
 def _unpacked_text(inside: packed.Unpacked) -> str:
     """The text that compressed bytes hold. What cannot be looked into is too costly to check: nobody knows what it says."""
-    said = _as_text(inside.content[:MAX_DECODED]) or inside.content[:MAX_DECODED].decode("latin-1")
+    unpacked = _as_text(inside.content[:MAX_DECODED]) or inside.content[:MAX_DECODED].decode("latin-1")
     if not inside.is_whole or len(inside.content) > MAX_DECODED:
         raise TooCostly
-    return said
+    return unpacked
 
 
 def _as_text(data: bytes) -> str:
     for encoding in _encodings(data):
         try:
-            said = data.decode(encoding).lstrip("\ufeff")
+            text = data.decode(encoding).lstrip("\ufeff")
         except UnicodeDecodeError:
             continue
-        if _is_readable(said):
-            return said
+        if _is_readable(text):
+            return text
     return ""
 
 
@@ -290,8 +290,8 @@ def _encodings(data: bytes) -> Iterator[str]:
         yield "utf-16-le"
 
 
-def _is_readable(said: str) -> bool:
-    return bool(said) and said.translate(_LINE_SIGNS).isprintable()
+def _is_readable(text: str) -> bool:
+    return bool(text) and text.translate(_LINE_SIGNS).isprintable()
 
 
 _LINE_SIGNS = {ord("\n"): None, ord("\t"): None, ord("\r"): None}

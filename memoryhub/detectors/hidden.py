@@ -124,11 +124,11 @@ def _invisible(text: str, lines: Lines, match: Found) -> Finding:
     kind, _, severity, many = next(row for row, which in zip(_KINDS, _WHICH, strict=True) if which.search(run))
     what = f"{len(run)} {many}" if len(run) > 1 else _NAMES.get(ord(run), f"1 of the {many} (U+{ord(run):04X})")
     inside = _is_inside_word(text, match.start(), match.end())
-    said = [f"Hidden: {what} inside a word." if inside else f"Hidden: {what}.", "Readers do not see this, models do."]
+    parts = [f"Hidden: {what} inside a word." if inside else f"Hidden: {what}.", "Readers do not see this, models do."]
     spelled = _hidden_message(run) if kind in ("tag", "variation") else ""
     if len(spelled) > 1:
-        said.append(f"They spell: “{spelled[:120]}”.")
-    return Finding(CODE, severity, match.start(), match.end(), lines.number(match.start()), " ".join(said), kind)
+        parts.append(f"They spell: “{spelled[:120]}”.")
+    return Finding(CODE, severity, match.start(), match.end(), lines.number(match.start()), " ".join(parts), kind)
 
 
 def _is_inside_word(text: str, start: int, end: int) -> bool:

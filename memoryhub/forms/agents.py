@@ -45,8 +45,8 @@ class AgentForm(HubForm):
         # A version between two forms is as good a choice; one that an agent has already stays selectable.
         if (given := self.initial.get("dialect")) and given not in names:
             names = [given, *names]
-        said = {dialects.AUTO: _("auto: what its calls ask for")}
-        self.fields["dialect"].choices = [(name, said.get(name, name)) for name in names]
+        labels = {dialects.AUTO: _("auto: what its calls ask for")}
+        self.fields["dialect"].choices = [(name, labels.get(name, name)) for name in names]
 
 
 class NewAgentForm(AgentForm):

@@ -156,8 +156,8 @@ def is_named_by(pattern: str, path: str, why: frozenset[str]) -> bool:
 
 def _said_by(pattern: str) -> frozenset[str]:
     last = pattern.rpartition("/")[2]
-    said = reasons(re.sub(r"/\*\*(?=/|$)", "", pattern).replace("?", "x")) | reasons(pattern.replace("?", "x"))
-    return said | {CONTENT} if re.search(r"\w", last) else said
+    found = reasons(re.sub(r"/\*\*(?=/|$)", "", pattern).replace("?", "x")) | reasons(pattern.replace("?", "x"))
+    return found | {CONTENT} if re.search(r"\w", last) else found
 
 
 def is_prose(path: str) -> bool:

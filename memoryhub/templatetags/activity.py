@@ -72,8 +72,8 @@ def translated_ending(ending: str) -> str:
         return f"{_(': ')}“{offered(adds[3:-1])}”"
     if adds.startswith(": "):
         return _(": ") + translated(adds.removeprefix(": "))
-    said = translated(ASKED_BY.sub(lambda found: str(agent_title(found[0])), adds))
-    return said if ending == adds else f" {said}"
+    translated_text = translated(ASKED_BY.sub(lambda found: str(agent_title(found[0])), adds))
+    return translated_text if ending == adds else f" {translated_text}"
 
 
 def translated_thing(thing: str, path: str = "") -> str:

@@ -70,6 +70,6 @@ def agent_badge(name: str, label: bool | str = False, colour: int | None = None)
 def _badge(name: str, label: bool | str, colour: int | None) -> SafeString:
     any_tint = 1 + zlib.crc32(name.encode()) % BADGE_COLOURS if name else 0
     letters, tint = BY_TITLE.get(name) or (initials(name), any_tint)
-    css, said = f"a{tint if colour is None else colour}", label if isinstance(label, str) else name if label else ""
-    reading = format_html('role="img" aria-label="{}"', said) if said else mark_safe('aria-hidden="true"')
+    css, text = f"a{tint if colour is None else colour}", label if isinstance(label, str) else name if label else ""
+    reading = format_html('role="img" aria-label="{}"', text) if text else mark_safe('aria-hidden="true"')
     return format_html('<span class="av {}" {}>{}</span>', css, reading, letters)

@@ -55,5 +55,5 @@ def delivery_words(delivered: Any) -> str:
     """Thread and dialect of a delivered prompt."""
     if not delivered.thread_id:
         return _("It got this prompt, wrapped as %(dialect)s") % {"dialect": delivered.dialect}
-    said = {"thread": truncatechars(delivered.thread_id, 40), "dialect": delivered.dialect}
-    return _("It got this prompt on thread %(thread)s, wrapped as %(dialect)s") % said
+    values = {"thread": truncatechars(delivered.thread_id, 40), "dialect": delivered.dialect}
+    return _("It got this prompt on thread %(thread)s, wrapped as %(dialect)s") % values

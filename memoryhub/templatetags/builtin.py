@@ -95,8 +95,8 @@ def _glyph(name: str, label: str, css: str) -> SafeString:
 class Words(Node):
     """Words under a name. They are safe, as all that stands in a template."""
 
-    def __init__(self, said: str, asvar: str) -> None:
-        self.said, self.asvar = SafeString(said), asvar
+    def __init__(self, text: str, asvar: str) -> None:
+        self.said, self.asvar = SafeString(text), asvar
 
     def render(self, context: Any) -> str:
         context[self.asvar] = self.said
@@ -106,14 +106,14 @@ class Words(Node):
 @register.tag("translate")
 def translate(parser: Parser, token: Token) -> Node:
     made = i18n.do_translate(parser, token)
-    said = getattr(made.filter_expression.var, "literal", None)  # `_("…")` is a lazy string here, and no variable
-    if not isinstance(said, str) or made.filter_expression.filters or made.noop or made.message_context is not None:
+    literal = getattr(made.filter_expression.var, "literal", None)  # `_("…")` is a lazy string here, and no variable
+    if not isinstance(literal, str) or made.filter_expression.filters or made.noop or made.message_context is not None:
         return made
-    return words(gettext(said.replace("%", "%%")).replace("%%", "%"), made.asvar)  # catalogues have them doubled
+    return words(gettext(literal.replace("%", "%%")).replace("%%", "%"), made.asvar)  # catalogues have them doubled
 
 
-def words(said: str, asvar: str | None) -> Node:
-    return Words(said, asvar) if asvar else TextNode(said)
+def words(text: str, asvar: str | None) -> Node:
+    return Words(text, asvar) if asvar else TextNode(text)
 
 
 class Sentence(Node):
@@ -131,11 +131,11 @@ class Sentence(Node):
 
     def render(self, context: Any) -> str:
         with context.push(**{name: value.resolve(context) for name, value in self.given.items()}):
-            said = self.counted(context) if self.counter else self.singular
-            said %= {name: self.value(context, name) for name in self.names}
+            sentence = self.counted(context) if self.counter else self.singular
+            sentence %= {name: self.value(context, name) for name in self.names}
         if not self.asvar:
-            return said
-        context[self.asvar] = SafeString(said)
+            return sentence
+        context[self.asvar] = SafeString(sentence)
         return ""
 
     def counted(self, context: Any) -> str:

@@ -125,10 +125,10 @@ def draft_diff(change: PromptChange) -> SafeString:
             body.append(fold_row(unchanged_lines(row.count), columns=2))
             continue
         sign, word, tag = ROW_SIGNS[row.kind]
-        said = f'<span class="sr">{word} </span>' if word else ""
+        for_readers = f'<span class="sr">{word} </span>' if word else ""
         body.append(
             f'<tr class="{row.kind}"><td class="sign">{sign}</td>'
-            f'<td class="code">{said}{line_with_marks(row.text, row.marks, tag)}</td></tr>'
+            f'<td class="code">{for_readers}{line_with_marks(row.text, row.marks, tag)}</td></tr>'
         )
     caption = _("Change of the prompt of %(agent)s") % {"agent": change.agent.name}
     return diff_table(body, caption, ("c-sign", ""))

@@ -227,8 +227,8 @@ def _cell(row: Any, side: str) -> str:
         return f'<td class="no">{number}</td><td class="code">{line_html(row.text)}</td>'
     css, tag = ("del-cell", "del") if row.kind == "del" else ("add-cell", "ins")
     word = ROW_WORDS[row.kind]
-    said = gettext("moved, line %(n)s") % {"n": row.moved} if row.moved else ""
-    moved = f' <span class="small dim">{said}</span>' if row.moved else ""
+    note = gettext("moved, line %(n)s") % {"n": row.moved} if row.moved else ""
+    moved = f' <span class="small dim">{note}</span>' if row.moved else ""
     text = marked_line_html(row.text, row.marks, tag)
     return f'<td class="no {css}">{number}</td><td class="code {css}"><span class="sr">{word} </span>{text}{moved}</td>'
 
@@ -258,8 +258,8 @@ def source_state(row: Any) -> str:
     """The tokens of a source, or why prompts leave it out."""
     tokens = tokens_of_bytes(row.size)
     counted = ngettext("%(shown)s token", "%(shown)s tokens", tokens) % {"shown": f"{tokens:,}"}
-    said = counted if row.status == "included" else str(SOURCE_STATES.get(row.status, row.problem))
-    return said if row.mount else _("%(said)s; under no mount") % {"said": said}
+    state = counted if row.status == "included" else str(SOURCE_STATES.get(row.status, row.problem))
+    return state if row.mount else _("%(state)s; under no mount") % {"state": state}
 
 
 @register.simple_tag(takes_context=True)

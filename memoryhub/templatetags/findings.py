@@ -195,10 +195,10 @@ def finding_rows(findings: Sequence[Finding]) -> str:
 def without_kind(message: str) -> str:
     """The message of a detector without its kind, which is said beside it, in the language of the page."""
     message = LOGGED_BY.sub(lambda found: str(agent_title(found[0])), message)
-    rest, said = KIND_AT_START.sub("", message), languages.translated(message)
+    rest, whole = KIND_AT_START.sub("", message), languages.translated(message)
     # The catalogue has whole sentences; in another language the kind ends with its own colon.
-    said = KIND_TRANSLATED.sub("", said) if said != message and rest != message else languages.translated(rest)
-    return said[:1].upper() + said[1:]
+    whole = KIND_TRANSLATED.sub("", whole) if whole != message and rest != message else languages.translated(rest)
+    return whole[:1].upper() + whole[1:]
 
 
 def finding_box(code: str, same: Sequence[Finding]) -> str:

@@ -50,10 +50,10 @@ def on_disk(proposal: Any) -> OnDisk:
     put_back = change.get("put_back_at")
     lines = sorted({one["line"] for one in change.get("secrets", [])})
     words = ngettext(" (line %(lines)s)", " (lines %(lines)s)", len(lines))
-    said = words % {"lines": ", ".join(map(str, lines[:5]))} if lines else ""
+    sentence = words % {"lines": ", ".join(map(str, lines[:5]))} if lines else ""
     return OnDisk(
         datetime.fromisoformat(change["found_at"]), datetime.fromisoformat(put_back) if put_back else None,
-        not proposals.problem_on_disk(proposal) and not put_back, str(NOW_ON_DISK.get(change.get("held", ""), "")), said,
+        not proposals.problem_on_disk(proposal) and not put_back, str(NOW_ON_DISK.get(change.get("held", ""), "")), sentence,
         time_on_disk(proposal), change.get("round", 0),
     )  # fmt: skip
 

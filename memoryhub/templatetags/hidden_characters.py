@@ -226,16 +226,16 @@ ADDED_TO_MARKDOWN = re.compile(r'(<span class="sr">|^<p><em>)([^<&]{1,200})(</)'
 
 def _in_language(added: re.Match[str]) -> str:
     english = added[2].strip()
-    said = translated(english)
-    return added[0] if said == english else added[0].replace(english, escape(said))
+    label = translated(english)
+    return added[0] if label == english else added[0].replace(english, escape(label))
 
 
 @register.filter
 def drawn_html(clean: str) -> SafeString:
     """Sanitized HTML, with labels for unseen characters in its text, and what was added to it in the language of the page: the
     text is rendered once for readers of every language."""
-    said = ADDED_TO_MARKDOWN.sub(_in_language, clean)
-    return mark_safe(label_hidden_in_html(said))  # noqa: S308  cleaned by bleach before
+    drawn = ADDED_TO_MARKDOWN.sub(_in_language, clean)
+    return mark_safe(label_hidden_in_html(drawn))  # noqa: S308  cleaned by bleach before
 
 
 @register.filter
@@ -247,9 +247,9 @@ def breakable(path: str) -> SafeString:
 @register.filter
 def with_path(sentence: str, path: str | None) -> SafeString:
     """A sentence in which the path is set in the font for paths."""
-    said = escape(sentence)
+    escaped = escape(sentence)
     shown = f'<span class="mono">{escape(path)}</span>' if path else ""
-    return mark_safe(said.replace(escape(path), shown, 1) if path else said)  # noqa: S308  escaped first
+    return mark_safe(escaped.replace(escape(path), shown, 1) if path else escaped)  # noqa: S308  escaped first
 
 
 @register.filter
@@ -278,8 +278,8 @@ def unchanged_lines(count: int) -> str:
 
 def fold_row(text: str, url: str = "", columns: int = 4) -> str:
     """A row in place of lines that are not shown, with a link to them where there is an address."""
-    said = f'<a href="{escape(url)}">{text}</a>' if url else text
-    return f'<tr class="fold"><td colspan="{columns}">{said}</td></tr>'
+    content = f'<a href="{escape(url)}">{text}</a>' if url else text
+    return f'<tr class="fold"><td colspan="{columns}">{content}</td></tr>'
 
 
 def only_first_rows(count: int) -> str:
@@ -309,9 +309,9 @@ def diff_row(row: Any) -> str:
     if row.kind == "fold":
         return fold_row(unchanged_lines(row.count))
     sign, word, tag = ROW_SIGNS[row.kind]
-    said = f'<span class="sr">{word} </span>' if word else ""
+    for_readers = f'<span class="sr">{word} </span>' if word else ""
     end = "" if row.ends else no_newline_label()
     return (
         f'<tr class="{row.kind}"><td class="no">{row.old or ""}</td><td class="no">{row.new or ""}</td>'
-        f'<td class="sign">{sign}</td><td class="code">{said}{marked_line_html(row.text, row.marks, tag)}{end}</td></tr>'
+        f'<td class="sign">{sign}</td><td class="code">{for_readers}{marked_line_html(row.text, row.marks, tag)}{end}</td></tr>'
     )

@@ -141,9 +141,9 @@ def _moments_of(day: date, language: str | None) -> str:
 
 
 def time_element(moment: datetime, text: str, css: str = "") -> SafeString:
-    said = html.escape(text) if type(text) is str else conditional_escape(text)
+    escaped = html.escape(text) if type(text) is str else conditional_escape(text)
     return SafeString(
-        f'<time class="{css}" datetime="{moment.isoformat(timespec="seconds")}" title="{html.escape(exactly(moment))}">{said}</time>'
+        f'<time class="{css}" datetime="{moment.isoformat(timespec="seconds")}" title="{html.escape(exactly(moment))}">{escaped}</time>'
     )
 
 
@@ -228,10 +228,10 @@ def join_html(parts: Iterable[Any]) -> SafeString:
 @register.filter
 def names(things: Iterable[Any], most: int = 0) -> str:
     """The names of agents, people or spaces: a, b and c; of more than `most`, how many more there are."""
-    said = [str(thing) for thing in things]
-    if not most or len(said) <= most:
-        return join_words(said)
-    return _("%(names)s and %(count)s more") % {"names": _(", ").join(said[:most]), "count": len(said) - most}
+    listed = [str(thing) for thing in things]
+    if not most or len(listed) <= most:
+        return join_words(listed)
+    return _("%(names)s and %(count)s more") % {"names": _(", ").join(listed[:most]), "count": len(listed) - most}
 
 
 # No template: a list has one in each row, and looking for it, with a context of its own, took longer than its content.

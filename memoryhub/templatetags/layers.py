@@ -237,13 +237,13 @@ def map_scope(chart: longterm.Map, only_due: bool, due: int) -> str:
 def map_label(chart: longterm.Map) -> str:
     """The label of the map for screen readers."""
     points, twins, entering = len(chart.points), len(chart.twins), len(chart.entering)
-    said = [ngettext("Map of %(n)s long-term entry", "Map of %(n)s long-term entries", points) % {"n": f"{points:,}"}]
+    parts = [ngettext("Map of %(n)s long-term entry", "Map of %(n)s long-term entries", points) % {"n": f"{points:,}"}]
     if twins:
         words = ngettext("%(n)s group of near duplicates", "%(n)s groups of near duplicates", twins)
-        said.append(words % {"n": twins})
+        parts.append(words % {"n": twins})
     if entering:
-        said.append(ngettext("%(n)s would be added", "%(n)s would be added", entering) % {"n": entering})
-    return "; ".join(said)
+        parts.append(ngettext("%(n)s would be added", "%(n)s would be added", entering) % {"n": entering})
+    return "; ".join(parts)
 
 
 @register.simple_tag
@@ -272,23 +272,23 @@ def promotion_words(origin: longterm.PromotionOrigin, slug: str) -> dict[str, st
 def neighbour_words(one: Any) -> str:
     """Number, author and date of a similar entry, and when it was checked."""
     entry = one.entry
-    said = [f"L-{entry.number}", entry.actor_name, date(timezone.localtime(entry.created_at), gettext("j F"))]
+    parts = [f"L-{entry.number}", entry.actor_name, date(timezone.localtime(entry.created_at), gettext("j F"))]
     if entry.scope == longterm.AGENT:
-        said.append(gettext("private to one agent"))
+        parts.append(gettext("private to one agent"))
     if entry.checked_at:
         day = date(timezone.localtime(entry.checked_at), gettext("j F"))
-        said.append(gettext("verified %(date)s") % {"date": day})
-    return gettext(", ").join(said)
+        parts.append(gettext("verified %(date)s") % {"date": day})
+    return gettext(", ").join(parts)
 
 
 @register.simple_tag
 def promotion_lead(origin: longterm.PromotionOrigin) -> SafeString | str:
     """Who logged the record that is promoted, or what a merge does; "" for a new text."""
     if origin.record:
-        said = origin.record
+        record = origin.record
         words = gettext("Logged by {agent} {when} in {session}.")
         return format_html(
-            words, agent=agent_title(said.agent_name), when=ago(said.created_at), session=said.session_id
+            words, agent=agent_title(record.agent_name), when=ago(record.created_at), session=record.session_id
         )
     return gettext("Write what both should say; the new entry replaces them.") if origin.pair else ""
 
@@ -304,11 +304,11 @@ def layer_tag(layer: str) -> SafeString:
 @register.simple_tag
 def kept_words(entry: Any) -> SafeString:
     """Who promoted an entry and when, and when it was checked."""
-    said = format_html("{}, {}", entry.actor_name, ago(entry.created_at))
+    line = format_html("{}, {}", entry.actor_name, ago(entry.created_at))
     if not entry.checked_at:
-        return said
+        return line
     day = date(timezone.localtime(entry.checked_at), gettext("j M Y"))
-    return format_html("{}, {}", said, gettext("verified %(date)s") % {"date": day})
+    return format_html("{}, {}", line, gettext("verified %(date)s") % {"date": day})
 
 
 @register.filter
@@ -321,11 +321,11 @@ def entering_words(one: Any) -> str:
 @register.simple_tag
 def chunk_words(piece: Any, before: int) -> str:
     """The length of a chunk, and how much of it is shared with the chunk `before`."""
-    said = plural(len(piece.text), "character")
+    length = plural(len(piece.text), "character")
     if not piece.shared:
-        return said
+        return length
     words = gettext("%(characters)s, the first %(n)s shared with %(before)s")
-    return words % {"characters": said, "n": piece.shared, "before": before}
+    return words % {"characters": length, "n": piece.shared, "before": before}
 
 
 @register.filter
@@ -345,5 +345,5 @@ def record_state_words(state: Any) -> str:
 @register.filter
 def held_words(state: Any) -> str:
     """The state of a record; for a held one also the finding that holds it."""
-    said = translated(state.state)
-    return f"{said}{gettext(': ')}{code_name(state.reason)}" if state.state == "held" and state.reason else said
+    name = translated(state.state)
+    return f"{name}{gettext(': ')}{code_name(state.reason)}" if state.state == "held" and state.reason else name

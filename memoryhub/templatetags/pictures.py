@@ -75,14 +75,14 @@ def tokens_words(count: int) -> str:
 def spark_words(days: Sequence[SizeOfDay]) -> str:
     """The sparkline in words."""
     changes = [one for one in days if one.is_change]
-    said = _("Prompt size: %(first)s on %(from)s, %(last)s on %(to)s") % {
+    sentence = _("Prompt size: %(first)s on %(from)s, %(last)s on %(to)s") % {
         "first": tokens_words(days[0].tokens), "from": short(days[0].day), "last": tokens_words(days[-1].tokens),
         "to": short(days[-1].day),
     }  # fmt: skip
     if not changes:
-        return said + _("; no change")
+        return sentence + _("; no change")
     more = ngettext("; changed on %(n)s day, last on %(day)s", "; changed on %(n)s days, last on %(day)s", len(changes))
-    return said + more % {"n": len(changes), "day": short(changes[-1].day)}
+    return sentence + more % {"n": len(changes), "day": short(changes[-1].day)}
 
 
 @register.simple_tag
@@ -94,18 +94,18 @@ def day_bars(daily: Daily, picture: str) -> SafeString:
     most = max(sums, default=0) or 1
     drawn = []
     for at, day in enumerate(daily.days):
-        up, parts, said = 0.0, [], []
+        up, parts, labels = 0.0, [], []
         for css, name, row in rows:
             if row[at]:
                 tall = max(1.0, row[at] / most * (TALL - 2))
                 up += tall
                 box = (css, at * BAR + 1, round(TALL - up, 1), BAR - 2, round(tall, 1))
                 parts.append(format_html('<rect class="{}" x="{}" y="{}" width="{}" height="{}"/>', *box))
-                said.append(f"{thousands(row[at])} {name}")
+                labels.append(f"{thousands(row[at])} {name}")
         if parts:
             drawn.append(
                 format_html(
-                    "<g><title>{}{}{}</title>{}</g>", short(day), _(": "), _(", ").join(said), join_pieces(parts)
+                    "<g><title>{}{}{}</title>{}</g>", short(day), _(": "), _(", ").join(labels), join_pieces(parts)
                 )
             )
     words = _(", ").join(f"{thousands(sum(row))} {name}" for _css, name, row in rows) or _("none")
@@ -146,8 +146,8 @@ def day_words(day: Any) -> str:
         "decision": lambda n: ngettext("%(n)s decision", "%(n)s decisions", n),
         "change": lambda n: ngettext("%(n)s change", "%(n)s changes", n),
     }
-    said = _(", ").join(names[kind](n) % {"n": n} for kind, n in counts if n)
-    return f"{short(day.day)}{_(': ')}{said}"
+    counted = _(", ").join(names[kind](n) % {"n": n} for kind, n in counts if n)
+    return f"{short(day.day)}{_(': ')}{counted}"
 
 
 @register.simple_tag

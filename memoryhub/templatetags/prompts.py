@@ -97,11 +97,11 @@ def _from_file(slug: str, origin: Any, number: SafeString) -> SafeString:
     words = _('Line {line} is from <a class="mono" href="{url}">{path}</a>.')
     if origin.revision:
         words = _('Line {line} is line {file_line} of <a class="mono" href="{url}">{path}</a>.')
-    said = format_html(words, line=number, file_line=origin.file_line, url=file, path=origin.path)
+    sentence = format_html(words, line=number, file_line=origin.file_line, url=file, path=origin.path)
     links = format_html(
         '<a href="{0}?view=history">{1}</a>, <a href="{0}?view=blame">{2}</a>.', file, _("History"), _("Blame")
     )
-    return format_html("{} {} {}", said, _written(slug, file, origin) if origin.revision else "", links)
+    return format_html("{} {} {}", sentence, _written(slug, file, origin) if origin.revision else "", links)
 
 
 def _written(slug: str, file: str, origin: Any) -> SafeString:
@@ -109,44 +109,44 @@ def _written(slug: str, file: str, origin: Any) -> SafeString:
     revision, author = origin.revision, origin.author
     url = f"{file}?view=diff&to={revision.number}"
     told = {"author": author.name, "url": url, "number": revision.number, "when": ago(revision.created_at)}
-    said = [format_html(_('Written by {author} in <a href="{url}">revision {number}</a>, {when}.'), **told)]
+    parts = [format_html(_('Written by {author} in <a href="{url}">revision {number}</a>, {when}.'), **told)]
     if revision.proposal:
-        said.append(_by_proposal(slug, revision.proposal))
+        parts.append(_by_proposal(slug, revision.proposal))
     if revision.approver_name and author.name != revision.actor_name:
         words = _("{author} wrote it while approving the proposal of {agent}.")
-        said.append(format_html(words, author=author.name, agent=agent_title(revision.actor_name)))
+        parts.append(format_html(words, author=author.name, agent=agent_title(revision.actor_name)))
     elif revision.approver_name:
-        said.append(format_html(_("Approved by {person}."), person=revision.approver_name))
+        parts.append(format_html(_("Approved by {person}."), person=revision.approver_name))
     if revision.reason:
-        said.append(format_html(_("Reason: {reason}"), reason=revision.reason))
-    return format_html_join(" ", "{}", ((one,) for one in said))
+        parts.append(format_html(_("Reason: {reason}"), reason=revision.reason))
+    return format_html_join(" ", "{}", ((one,) for one in parts))
 
 
 def _from_working(slug: str, entry: Any, number: SafeString) -> SafeString:
     words = _('Line {line} is from <a href="{url}">working memory</a>: logged by {agent} {when}, expires {end}.')
     url = f"{reverse('working.page', args=[slug])}#w{entry.pk}"
     name = agent_title(entry.agent_name) or _("a person")
-    said = [
+    parts = [
         format_html(words, line=number, url=url, agent=name, when=ago(entry.created_at), end=until(entry.expires_at))
     ]
     if entry.record_id:
         where = reverse("quarantine.record", args=[slug, entry.record_id])
-        said.append(format_html('<a href="{}">{}</a>.', where, _("Record %(number)s") % {"number": entry.record_id}))
+        parts.append(format_html('<a href="{}">{}</a>.', where, _("Record %(number)s") % {"number": entry.record_id}))
     if entry.seen_by:
-        said.append(format_html(_("Seen by {person}."), person=entry.seen_by))
+        parts.append(format_html(_("Seen by {person}."), person=entry.seen_by))
     elif entry.agent_id:
-        said.append(format_html("{}", _("It passed the gate; no person has seen it.")))
-    return format_html_join(" ", "{}", ((one,) for one in said))
+        parts.append(format_html("{}", _("It passed the gate; no person has seen it.")))
+    return format_html_join(" ", "{}", ((one,) for one in parts))
 
 
 def _from_longterm(slug: str, entry: Any, number: SafeString) -> SafeString:
     words = _('Line {line} is from <a href="{url}">long-term entry {entry}</a>: promoted by {person} {when}.')
-    said = format_html(
+    sentence = format_html(
         words, line=number, url=reverse("longterm.entry", args=[slug, entry.number]), entry=f"L-{entry.number}",
         person=entry.actor_name, when=ago(entry.created_at),
     )  # fmt: skip
     reason = format_html(_("Reason: {reason}"), reason=entry.reason) if entry.reason else ""
-    return format_html("{} {} {}", said, _by_proposal(slug, entry.proposal), reason)
+    return format_html("{} {} {}", sentence, _by_proposal(slug, entry.proposal), reason)
 
 
 def _from_settings(slug: str, agent: Any, origin: Any, number: SafeString) -> SafeString:

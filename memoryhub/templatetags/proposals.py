@@ -154,11 +154,11 @@ def effect(review: Any, loading: Sequence[str] = ()) -> SafeString:
     words = _("Seen by {agents} from their <b>next thread</b> on.")
     if review.kind.removes_file or review.losing_agents:
         words = _("Gone from the prompt of {agents} from their <b>next thread</b> on.")
-    said = format_html(words, agents=join_html(format_html("<b>{}</b>", agent.name) for agent in review.agents))
+    sentence = format_html(words, agents=join_html(format_html("<b>{}</b>", agent.name) for agent in review.agents))
     if not review.threads_behind:
-        return said
+        return sentence
     behind = ngettext("%(n)s thread runs on the old text.", "%(n)s threads run on the old text.", review.threads_behind)
-    return format_html("{} {}", said, behind % {"n": review.threads_behind})
+    return format_html("{} {}", sentence, behind % {"n": review.threads_behind})
 
 
 @register.simple_tag
@@ -167,8 +167,8 @@ def what_is_approved(found: Any) -> SafeString:
     words = _("You approve what you see, <code>{sha}</code>.")
     if found.kind.removes_file:
         words = _("You approve what you see.")
-    said = format_html(words, sha=found.sha256[:8])
-    return format_html("{} {}", said, _("If the file changes, you are asked again.")) if found.kind.has_file else said
+    line = format_html(words, sha=found.sha256[:8])
+    return format_html("{} {}", line, _("If the file changes, you are asked again.")) if found.kind.has_file else line
 
 
 @register.filter
@@ -187,12 +187,12 @@ def approve_label(review: Any) -> str:
 def jump_words(review: Any) -> str:
     """A summary for the bar on phones that leads to the decision."""
     hunks = len(review.diff.hunks) if review.found.applies and review.diff.hunks else 0
-    said = plural(hunks, "change") if hunks else _("Proposal %(number)s") % {"number": review.proposal.number}
+    label = plural(hunks, "change") if hunks else _("Proposal %(number)s") % {"number": review.proposal.number}
     count = len(review.grave_findings)
     if not count:
-        return said
+        return label
     words = ngettext("%(what)s, %(n)s finding to look at", "%(what)s, %(n)s findings to look at", count)
-    return words % {"what": said, "n": count}
+    return words % {"what": label, "n": count}
 
 
 @register.simple_tag
@@ -206,8 +206,8 @@ def approved_words(proposal: Any) -> SafeString:
         words = _('Approved by <b class="strong">{person}</b>, with edits.')
     else:
         words = _('Approved by <b class="strong">{person}</b>.')
-    said = format_html(words, person=proposal.decided_by_name, number=proposal.applied_revision)
-    return format_html("{} “{}”", said, offered(proposal.note)) if proposal.note else said
+    sentence = format_html(words, person=proposal.decided_by_name, number=proposal.applied_revision)
+    return format_html("{} “{}”", sentence, offered(proposal.note)) if proposal.note else sentence
 
 
 @register.simple_tag
@@ -277,26 +277,26 @@ def capitalized(text: str) -> str:
 
 def _effects_of(plan: Any) -> str:
     """How many files, entries and templates approving the selected proposals would change; "" without any."""
-    said = []
+    parts = []
     if plan.files:
-        said.append(ngettext("changes %(n)s file", "changes %(n)s files", plan.files) % {"n": f"{plan.files:,}"})
+        parts.append(ngettext("changes %(n)s file", "changes %(n)s files", plan.files) % {"n": f"{plan.files:,}"})
     if plan.entries:
         words = ngettext("adds %(n)s long-term entry", "adds %(n)s long-term entries", plan.entries)
-        said.append(words % {"n": plan.entries})
+        parts.append(words % {"n": plan.entries})
     if plan.templates:
-        said.append(ngettext("uses %(n)s template", "uses %(n)s templates", plan.templates) % {"n": plan.templates})
-    return capitalized(_(", ").join(said))
+        parts.append(ngettext("uses %(n)s template", "uses %(n)s templates", plan.templates) % {"n": plan.templates})
+    return capitalized(_(", ").join(parts))
 
 
 def _prompts_moved(changes: list[Any]) -> str:
     if not changes:
         return _("no prompt changes")
     words = _("%(agent)s (%(tokens)s tokens)")
-    said = [words % {"agent": one.agent.name, "tokens": signed(one.more_tokens)} for one in changes[:MAX_AGENTS_TOLD]]
-    if (more := len(changes) - len(said)) > 0:
-        said.append(ngettext("%(n)s more agent", "%(n)s more agents", more) % {"n": more})
+    parts = [words % {"agent": one.agent.name, "tokens": signed(one.more_tokens)} for one in changes[:MAX_AGENTS_TOLD]]
+    if (more := len(changes) - len(parts)) > 0:
+        parts.append(ngettext("%(n)s more agent", "%(n)s more agents", more) % {"n": more})
     return ngettext("changes the prompt of %(agents)s", "changes the prompts of %(agents)s", len(changes)) % {
-        "agents": join_words(said)
+        "agents": join_words(parts)
     }
 
 
@@ -344,5 +344,5 @@ def left_out(result: Any, plan: Any, decision: str) -> str:
 @register.filter
 def prompts_words(plan: Any) -> str:
     """How many files and entries approving the selected proposals would change."""
-    said = _effects_of(plan) or _("No file changes")
-    return said if plan.changes else "; ".join((said, _("no prompt changes")))
+    effects = _effects_of(plan) or _("No file changes")
+    return effects if plan.changes else "; ".join((effects, _("no prompt changes")))

@@ -55,7 +55,7 @@ PLAIN_LABEL = ("info", _("around memory"), "is-plain")
 
 def text_row(row: Row, findings_by_line: FindingsByLine) -> str:
     sign, word, tag = ROW_SIGNS[row.kind]
-    said = f'<span class="sr">{word} </span>' if word else ""
+    for_readers = f'<span class="sr">{word} </span>' if word else ""
     end = "" if row.ends else no_newline_label()
     found = findings_by_line.ranges_in_line(row.new, len(row.text)) if row.new and row.kind == "add" else []
     moved = ""
@@ -65,7 +65,7 @@ def text_row(row: Row, findings_by_line: FindingsByLine) -> str:
     text = line_with_marks(row.text, row.marks, tag, found, whole=findings_by_line.whole)
     return (
         f'<tr class="{row.kind}"><td class="no">{row.old or ""}</td><td class="no">{row.new or ""}</td>'
-        f'<td class="sign">{sign}</td><td class="code">{said}{text}{end}{moved}</td></tr>'
+        f'<td class="sign">{sign}</td><td class="code">{for_readers}{text}{end}{moved}</td></tr>'
     )
 
 
@@ -144,10 +144,10 @@ def _cell(row: Row | None, side: str, findings_by_line: FindingsByLine) -> str:
     number = row.old if side == "old" else row.new
     css = {"del": " del-cell", "add": " add-cell"}.get(row.kind, "")
     _sign, word, tag = ROW_SIGNS[row.kind]
-    said = f'<span class="sr">{word} </span>' if word else ""
+    for_readers = f'<span class="sr">{word} </span>' if word else ""
     found = findings_by_line.ranges_in_line(row.new, len(row.text)) if row.kind == "add" and row.new else []
     text = line_with_marks(row.text, row.marks, tag, found, whole=findings_by_line.whole)
-    return f'<td class="no">{number or ""}</td><td class="code{css}">{said}{text}</td>'
+    return f'<td class="no">{number or ""}</td><td class="code{css}">{for_readers}{text}</td>'
 
 
 @register.simple_tag
@@ -204,11 +204,11 @@ def prompt_diff(change: PromptChange, whys: Mapping[int, str] | None = None) -> 
 def prompt_row(row: Row, layer: tuple[str, str, str]) -> str:
     glyph, label, css = layer
     sign, word, tag = ROW_SIGNS[row.kind]
-    said = f'<span class="sr">{word} </span>' if word else ""
+    for_readers = f'<span class="sr">{word} </span>' if word else ""
     number = row.old if row.kind == "del" else row.new
     return (
         f'<tr class="{row.kind}"><td class="src {css}">{g(glyph, str(label))}</td><td class="no">{number}</td>'
-        f'<td class="sign">{sign}</td><td class="code">{said}{line_with_marks(row.text, row.marks, tag)}</td></tr>'
+        f'<td class="sign">{sign}</td><td class="code">{for_readers}{line_with_marks(row.text, row.marks, tag)}</td></tr>'
     )
 
 

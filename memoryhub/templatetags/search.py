@@ -55,5 +55,5 @@ def hit_words(hit: Hit, query: str) -> SafeString:
     if hit.layer != "activity":
         return snippet(hit.snippet, hit.marks)
     thing = translated_thing(hit.text.removesuffix(hit.adds))
-    said = f"{thing}{translated_ending(hit.adds)}".strip()
-    return snippet(*retrieval.snippet(said, retrieval.split_words(query)))
+    text = f"{thing}{translated_ending(hit.adds)}".strip()
+    return snippet(*retrieval.snippet(text, retrieval.split_words(query)))

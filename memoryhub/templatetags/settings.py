@@ -16,14 +16,14 @@ MAX_MATCHED = 100  # where `files.count_matched` stops counting
 def rule_words(rule: Any) -> str:
     """What a rule does with a write, and under which conditions."""
     policies = {"review": _("need approval"), "trusted": _("apply at once"), "read_only": _("not allowed")}
-    said = [policies.get(rule.policy, rule.policy)]
+    parts = [policies.get(rule.policy, rule.policy)]
     if rule.policy == "trusted" and rule.max_added is not None:
-        said.append(_("up to %(number)s added characters") % {"number": f"{rule.max_added:,}"})
+        parts.append(_("up to %(number)s added characters") % {"number": f"{rule.max_added:,}"})
     if rule.policy == "trusted" and rule.unless_findings:
-        said.append(_("without findings"))
+        parts.append(_("without findings"))
     if rule.reviewers > 1:
-        said.append(_("by %(number)d reviewers") % {"number": rule.reviewers})
-    return ", ".join(said)
+        parts.append(_("by %(number)d reviewers") % {"number": rule.reviewers})
+    return ", ".join(parts)
 
 
 @register.filter
@@ -45,10 +45,10 @@ def matches_words(count: int, is_cut: bool) -> str:
 def notice_words(notice: Any) -> str:
     """The outcome of a notice and the number of tries."""
     if notice.delivered_at:
-        said = _("answered %(status)s") % {"status": notice.status}
+        result = _("answered %(status)s") % {"status": notice.status}
     else:
-        said = notice.error or _("waiting to be sent")
+        result = notice.error or _("waiting to be sent")
     if notice.tries < 2:
-        return said
+        return result
     words = ngettext("%(outcome)s, %(n)s try", "%(outcome)s, %(n)s tries", notice.tries)
-    return words % {"outcome": said, "n": notice.tries}
+    return words % {"outcome": result, "n": notice.tries}

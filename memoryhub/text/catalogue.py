@@ -103,8 +103,8 @@ class Catalogue:
             return found
         for pattern in self.patterns:
             if (values := pattern.values_in(text)) is not None:
-                said = {name: self.part(name, value, inside + 1) for name, value in values.items()}
-                return filled(self.messages[pattern.msgid], said)
+                translated = {name: self.part(name, value, inside + 1) for name, value in values.items()}
+                return filled(self.messages[pattern.msgid], translated)
         return None
 
     def part(self, name: str, value: str, inside: int) -> str:

@@ -169,8 +169,8 @@ class FirstRun:
         for one in readers.loaded.get(path[: path.rfind("/") + 1], readers.at_root):
             imported = [self._name(other) for other, why in one.why.items() if why == IMPORTED + path]
             if imported:
-                said = {"files": names(imported, MAX_NAMED), "agent": one.agent.title, "tokens": f"{one.tokens:,}"}
-                return [_("Imports %(files)s: %(agent)s loads %(tokens)s tokens here.") % said]
+                values = {"files": names(imported, MAX_NAMED), "agent": one.agent.title, "tokens": f"{one.tokens:,}"}
+                return [_("Imports %(files)s: %(agent)s loads %(tokens)s tokens here.") % values]
         return []
 
     @cached_property

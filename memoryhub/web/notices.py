@@ -86,5 +86,5 @@ def shown(field: forms.Field, value: Any) -> str:
     if isinstance(field, forms.BooleanField):
         return _("on") if value else _("off")
     choices = dict(getattr(field, "choices", ()))
-    said = str(choices.get(value, value))
-    return said if len(said) <= 60 else ""
+    label = str(choices.get(value, value))
+    return label if len(label) <= 60 else ""

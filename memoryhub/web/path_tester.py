@@ -41,9 +41,9 @@ def test_path(space: Space, actor: Actor, path: str, by: str, agents: list[Agent
     explained = files.explain_path(space, path, agent=agent)
     outcome = files.outcome_of_write(space, explained, agent)
     mount = files.get_mount(space, explained.place.mount.pk) if explained.place else None
-    said = {f":{DISK}": disk_outcome(mount, explained), f":{ME}": own_outcome(actor, explained)}
+    outcomes = {f":{DISK}": disk_outcome(mount, explained), f":{ME}": own_outcome(actor, explained)}
     steps = list(steps_of(space, actor, explained, outcome, agent, mount))
-    return Tested(explained.path, said.get(by) or agent_outcome(outcome), steps, mount)
+    return Tested(explained.path, outcomes.get(by) or agent_outcome(outcome), steps, mount)
 
 
 def agent_outcome(outcome: files.WriteOutcome) -> str:

@@ -74,8 +74,8 @@ def remove(request: HttpRequest, pk: int) -> HttpResponse:
 @post_only("manage")
 def switch(request: HttpRequest, pk: int) -> HttpResponse:
     source = prompts.switch_source(request.space, request.actor, pk, request.POST.get("on") == "yes")
-    said = _("%(path)s is on.") if source.is_on else _("%(path)s is off.")
-    done(request, said % {"path": source.shown})
+    message = _("%(path)s is on.") if source.is_on else _("%(path)s is off.")
+    done(request, message % {"path": source.shown})
     return back(request, source.agent)
 
 

@@ -30,11 +30,11 @@ def read(start: Start) -> Context:
             writer.ignore(path, "A link out of the repository")
             continue
         data = start.tree.read(path) or b""
-        if "\ufffd" in (said := data.decode("utf-8", "replace")) and b"\xef\xbf\xbd" not in data:
+        if "\ufffd" in (decoded := data.decode("utf-8", "replace")) and b"\xef\xbf\xbd" not in data:
             failed = Writer()
             failed.ignore(path, "It is no UTF-8 text: the program ends with an error and sends nothing")
             return failed.context()
-        text = comments.without(said).rstrip()
+        text = comments.without(decoded).rstrip()
         if not text:
             writer.ignore(path, "Empty, or comments alone")
             continue

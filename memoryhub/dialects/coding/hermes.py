@@ -120,9 +120,9 @@ def _add_pieces(writer: Writer, pieces: list[Piece], name: str, first: str, limi
         writer.block(path, _kind(path), HERE, shown.removeprefix(label).rstrip("\n"), max(1, cut_at - 2))
         return
     for number, (path, text) in enumerate(pieces, 1):
-        label, _, said = text.partition("\n\n")
+        label, _, body = text.partition("\n\n")
         writer.add(f"{label}\n\n")
-        writer.block(path, _kind(path), HERE, said.rstrip("\n"))
+        writer.block(path, _kind(path), HERE, body.rstrip("\n"))
         writer.add("\n\n" if number < len(pieces) else "")
 
 
@@ -139,8 +139,10 @@ def _kinds(start: Start) -> list[tuple[str, list[Piece]]]:
     """Each kind of context file by the name that a cut gives it, with what of it is there."""
     found = [(OWN[0], _own_file(start))]
     for names in (NAMES[2:4], NAMES[4:6]):
-        said = [(path, _labelled(start, path, name)) for name in names if (path := os.path.join(start.directory, name))]
-        found.append((names[0], [one for one in said if one[1]][:1]))
+        texts = [
+            (path, _labelled(start, path, name)) for name in names if (path := os.path.join(start.directory, name))
+        ]
+        found.append((names[0], [one for one in texts if one[1]][:1]))
     rules = files_in(start, os.path.join(start.directory, ".cursor", "rules"), (".mdc",), deep=False)
     paths = [os.path.join(start.directory, NAMES[6]), *rules]
     pieces = [(path, _labelled(start, path, os.path.relpath(path, start.directory))) for path in paths]
@@ -189,8 +191,8 @@ def _memory_files(start: Start, writer: Writer, home: str) -> dict[str, str]:
     return found
 
 
-def _add_memory(writer: Writer, path: str, said: str, limit: int) -> None:
-    entries = list(dict.fromkeys(one for part in said.split("\n§\n") if (one := part.strip())))
+def _add_memory(writer: Writer, path: str, content: str, limit: int) -> None:
+    entries = list(dict.fromkeys(one for part in content.split("\n§\n") if (one := part.strip())))
     if not entries:
         return
     name = os.path.basename(path)

@@ -164,24 +164,24 @@ def _blank_behind(text: str, at: int) -> int:
 
 
 @lru_cache(maxsize=len(WORDINGS) * 3)
-def _phrase(said: str) -> _Phrase:
-    if said.startswith("%"):
-        return _Phrase(re.compile(said[1:], re.IGNORECASE), before=False, after=False)
-    words = said.split(" ")
+def _phrase(phrase: str) -> _Phrase:
+    if phrase.startswith("%"):
+        return _Phrase(re.compile(phrase[1:], re.IGNORECASE), before=False, after=False)
+    words = phrase.split(" ")
     pattern = r"\s+".join(_word(one) for one in words if one).replace(r"…\s+", r"(?:\w+\s+){0,8}")
     pattern = ("" if words[0] else r"(?<=\s)") + pattern + ("" if words[-1] else r"(?=\s)")
     return _Phrase(re.compile(pattern, re.IGNORECASE), before=not words[0], after=not words[-1])
 
 
-def _word(said: str) -> str:
-    return said[1:] if said.startswith("%") else said if said == "…" else f"(?:{said.replace('_', chr(92) + 's+')})"
+def _word(word: str) -> str:
+    return word[1:] if word.startswith("%") else word if word == "…" else f"(?:{word.replace('_', chr(92) + 's+')})"
 
 
 def _stands_in(text: str, wording: Wording) -> bool:
     """Whether the phrases follow each other near enough. The nearest place before one is the best, as it leaves least between."""
     ends: list[tuple[int, int]] | None = None  # of the phrases so far: the earliest and the latest end of each place
-    for said in wording.phrases:
-        places = _phrase(said).places(text)
+    for phrase in wording.phrases:
+        places = _phrase(phrase).places(text)
         ends = [place[2:] for place in places if ends is None or _follows(text, wording, ends, place)]
         if not ends:
             return False

@@ -93,10 +93,10 @@ def entries_of(known: Format, text: str) -> list[Entry]:
 
 
 def _entry(number: int, text: str, start: int, end: int) -> Entry:
-    said = text[start:end]
-    link = TARGET.search(said)
+    text_of_entry = text[start:end]
+    link = TARGET.search(text_of_entry)
     target = link[2] if link and "://" not in link[2] else ""
-    return Entry(number, said, start, end, target)
+    return Entry(number, text_of_entry, start, end, target)
 
 
 def _sections(text: str) -> list[tuple[int, int]]:
@@ -214,8 +214,8 @@ def entry_of(known: Format, text: str, number: int) -> Entry:
 
 def as_line(entry: Entry) -> str:
     """An entry as a bullet of an instruction file: a link to a topic file of its agent is its title alone, as it leads nowhere there."""
-    said = TARGET.sub(lambda match: match[0] if "://" in match[2] else match[1], entry.text)
-    lines = [line.strip() for line in BULLET.sub("", said.strip(), count=1).split("\n") if line.strip()]
+    text = TARGET.sub(lambda match: match[0] if "://" in match[2] else match[1], entry.text)
+    lines = [line.strip() for line in BULLET.sub("", text.strip(), count=1).split("\n") if line.strip()]
     return "- " + "\n  ".join(lines)
 
 

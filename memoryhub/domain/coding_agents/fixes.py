@@ -107,13 +107,13 @@ def _candidates(name: str, path: str, context: Context, tree: Tree, directory: s
     # The nearest file that is loaded: the one beside it, else the one of the folder it starts in.
     loaded.sort(key=lambda one: (os.path.dirname(one) != folder, -len(os.path.dirname(one))))
     for target in loaded[:3]:
-        said = tree.read(target) or b""
-        gap = b"" if not said or said.endswith(b"\n") else b"\n"
+        target_bytes = tree.read(target) or b""
+        gap = b"" if not target_bytes or target_bytes.endswith(b"\n") else b"\n"
         if name in IMPORTS:
             mention = os.path.relpath(path, os.path.dirname(target)).replace(" ", "\\ ").encode()
             mention = mention if name != "gemini-cli" or mention.startswith(b".") else b"./" + mention
-            yield "import", target, {target: said + gap + b"@" + mention + b"\n"}
-        yield "write", target, {target: said + gap + b"\n" + content}
+            yield "import", target, {target: target_bytes + gap + b"@" + mention + b"\n"}
+        yield "write", target, {target: target_bytes + gap + b"\n" + content}
     new = os.path.join(directory, coding.agent(name).files[0])
     if not loaded and base.lower() != os.path.basename(new).lower() and not tree.kind(new):
         yield "write", new, {new: content}

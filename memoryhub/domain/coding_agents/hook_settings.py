@@ -219,11 +219,11 @@ def _added(text: str, trail: tuple[str | int, ...], name: str | None, value: Any
     unit = _indentation(text)
     inner = unit * (len(trail) + 1)
     written = json.dumps(value, indent=unit, ensure_ascii=False).replace("\n", f"\n{inner}").replace("\n", line_end)
-    said = f"{json.dumps(name)}: {written}" if name is not None else written
+    member = f"{json.dumps(name)}: {written}" if name is not None else written
     if members:
         end = members[-1].end
-        return f"{text[:end]},{line_end}{inner}{said}{text[end:]}"
-    return f"{text[: at + 1]}{line_end}{inner}{said}{line_end}{unit * len(trail)}{text[closing:]}"
+        return f"{text[:end]},{line_end}{inner}{member}{text[end:]}"
+    return f"{text[: at + 1]}{line_end}{inner}{member}{line_end}{unit * len(trail)}{text[closing:]}"
 
 
 def _indentation(text: str) -> str:

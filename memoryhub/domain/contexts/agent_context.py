@@ -115,8 +115,8 @@ class AgentContext:
 
     def _says_more(self, path: str) -> bool:
         """Whether a file that is not read holds more than imports, and more than what the agent reads anyway."""
-        said = (self.tree.read(path) or b"").removeprefix(b"\xef\xbb\xbf").strip()
-        return coding_agents.says_more(said, self.context.text)
+        content = (self.tree.read(path) or b"").removeprefix(b"\xef\xbb\xbf").strip()
+        return coding_agents.says_more(content, self.context.text)
 
     def fixes_for(self, path: str) -> tuple[Fix, ...]:
         """What would bring the text of a file to this agent, whether it looks for the file or not."""

@@ -140,14 +140,14 @@ def _place_of(space: Space, actor: Actor, to: str) -> Place:
 def _with_line(space: Space, to: str, before: bytes, line: str) -> bytes:
     """A text with a further line at its end, in the format of the file."""
     known = next((one.format for one in own_memories(space) if one.path == to), None)
-    said = before.decode("utf-8", "surrogateescape")
-    if line in said.split("\n"):
+    text = before.decode("utf-8", "surrogateescape")
+    if line in text.split("\n"):
         raise Invalid(f"{to} says that already.", code="no_change", path=to)
     if known:
-        return text_as_bytes(coding_agents.and_entry(known, said, line.removeprefix("- ")))
-    end = "\r\n" if "\r\n" in said else "\n"
-    gap = "" if not said or said.endswith("\n") else end
-    return f"{said}{gap}{line.replace(chr(10), end)}{end}".encode("utf-8", "surrogateescape")
+        return text_as_bytes(coding_agents.and_entry(known, text, line.removeprefix("- ")))
+    end = "\r\n" if "\r\n" in text else "\n"
+    gap = "" if not text or text.endswith("\n") else end
+    return f"{text}{gap}{line.replace(chr(10), end)}{end}".encode("utf-8", "surrogateescape")
 
 
 # ---- one AGENTS.md for all
@@ -164,15 +164,15 @@ def plan_one_file(place: Place, *, move_all: bool = False) -> Plan:
     shared = texts[first]
     changes: dict[str, bytes | None] = {}
     for name, agent, mention in IMPORTERS:
-        path, said = os.path.join(folder, name), texts[name]
-        if tree.is_link(path) or mention.removeprefix("@./").removeprefix("@") in _mentioned(said):
+        path, content = os.path.join(folder, name), texts[name]
+        if tree.is_link(path) or mention.removeprefix("@./").removeprefix("@") in _mentioned(content):
             continue
-        rest = b"" if said.strip() in shared else said
+        rest = b"" if content.strip() in shared else content
         if move_all and rest:
             shared, rest = shared.rstrip(b"\n") + b"\n\n" + rest, b""
         main = {os.path.join(folder, MAIN): shared}
         if (
-            said
+            content
             or shared.strip() not in coding.context_of(agent, folder, place.home, tree=ChangedTree(tree, main)).text
         ):
             changes[path] = f"{mention}\n".encode() + (b"\n" + rest if rest else b"")
@@ -186,12 +186,12 @@ def plan_one_file(place: Place, *, move_all: bool = False) -> Plan:
 def _plain_text(place: Place, name: str) -> bytes:
     """The text of a file of the folder. Refused where it is not shown, or holds a secret: it would be written elsewhere as marks."""
     path = os.path.join(place.directory, name)
-    said = place.tree.read(path) or b""
+    content = place.tree.read(path) or b""
     if path in place.tree.secrets:
         raise Conflict(f"A secret lies in {name} on disk. Take it out there first.", code="secret_on_disk")
-    if said and place.tree.why_withheld(path):
+    if content and place.tree.why_withheld(path):
         raise Conflict(f"The text of {name} is not shown here: {place.tree.why_withheld(path)}.", code="left_out")
-    return said
+    return content
 
 
 def _mentioned(text: bytes) -> set[str]:

@@ -159,8 +159,8 @@ def size_of(record: Record) -> int:
 
 def texts_beside(metadata: dict[str, Any], *names: str) -> str:
     """Everything readable beside an output, one a line, so that detectors find what is split over two values as well."""
-    said = [str(value) for _, value in _leaves(metadata) if isinstance(value, str)]
-    return "\n".join(part for part in [*names, *said] if part)
+    texts = [str(value) for _, value in _leaves(metadata) if isinstance(value, str)]
+    return "\n".join(part for part in [*names, *texts] if part)
 
 
 def without_secrets(value: Any) -> Any:

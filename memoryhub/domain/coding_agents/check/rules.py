@@ -33,8 +33,10 @@ def repeated(files: Sequence[File]) -> Iterator[Fault]:
     """A rule that stands in several files: a change of one leaves the others behind."""
     places: dict[str, list[tuple[str, int]]] = defaultdict(list)
     for path, lines, fenced in files:
-        said = {" ".join(line.strip(" -*").split()).lower(): at for at, line in enumerate(lines, 1) if at not in fenced}
-        for rule, number in said.items():
+        rules = {
+            " ".join(line.strip(" -*").split()).lower(): at for at, line in enumerate(lines, 1) if at not in fenced
+        }
+        for rule, number in rules.items():
             if len(rule) >= REPEATED_LENGTH and not NO_RULE.match(rule):
                 places[rule].append((path, number))
     for rule, where in places.items():
@@ -46,12 +48,12 @@ def repeated(files: Sequence[File]) -> Iterator[Fault]:
 
 def contradictions(files: Sequence[File]) -> Iterator[Fault]:
     """Rules of two files of which one forbids what the other asks for, or that choose differently where one is chosen."""
-    said: dict[tuple[str, str], list[tuple[str, int, str]]] = defaultdict(list)
+    choices: dict[tuple[str, str], list[tuple[str, int, str]]] = defaultdict(list)
     for path, lines, fenced in files:
         for number, line in enumerate(lines, 1):
             for subject, stance in () if number in fenced else _claims(line):
-                said[subject, _scope(path)].append((path, number, stance))
-    for (subject, _), claims in said.items():
+                choices[subject, _scope(path)].append((path, number, stance))
+    for (subject, _), claims in choices.items():
         yield from _opposed(subject, claims)
 
 

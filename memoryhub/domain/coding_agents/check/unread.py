@@ -30,8 +30,8 @@ def _between_headings(text: bytes) -> Iterator[bytes]:
     """What stands between the lines that are imports or headings alone."""
     lines = text.decode("utf-8", "surrogateescape").split("\n")
     for is_alone, part in itertools.groupby(lines, lambda line: bool(ALONE.match(line))):
-        if not is_alone and (said := "\n".join(part).strip()):
-            yield said.encode("utf-8", "surrogateescape")
+        if not is_alone and (section := "\n".join(part).strip()):
+            yield section.encode("utf-8", "surrogateescape")
 
 
 @dataclass
@@ -111,8 +111,8 @@ def _start_of(path: str) -> str:
 def _says_something(file: MemoryFile, context: coding.Context) -> bool:
     """Whether a file that is not read holds more than imports, and more than what the agent reads anyway. Beside the import of a
     file that the agent reads, the other lines are for the agent that reads the import: so CLAUDE.md is meant to go on."""
-    said = file.text.removeprefix("\ufeff").strip()
-    for text in (said, without_block_comments(said)):
+    own_text = file.text.removeprefix("\ufeff").strip()
+    for text in (own_text, without_block_comments(own_text)):
         if not says_more(text.encode("utf-8", "surrogateescape"), context.text):
             return False
     read = [*(one.path for one in context.blocks), *(one.path for one in context.inlined)]

@@ -285,8 +285,8 @@ def memory_causes(space: Space, before: Prompt, after: Prompt, start: datetime, 
 
 def entry_with_text(space: Space, one: Entry, start: datetime) -> LongtermEntry | None:
     """The entry whose text of that time held this piece, which is no piece of today's any more."""
-    said = EntryRevision.objects.within(space).filter(content__contains=one.content, created_at__lte=start)
-    newest = said.order_by("-pk").first()
+    revisions = EntryRevision.objects.within(space).filter(content__contains=one.content, created_at__lte=start)
+    newest = revisions.order_by("-pk").first()
     return LongtermEntry.objects.within(space).filter(pk=newest.entry_id).first() if newest else None
 
 
