@@ -353,11 +353,11 @@ def test_the_blame_of_a_long_history_is_made_in_the_background_once(space, clien
     asks = {"HTTP_HX_REQUEST": "true"}
     assert one_line(client.get(f"{HERE}?view=blame", **asks)).startswith('<div id="progress"')
     queue.run_waiting()
-    line_authors._blame_cache.clear()
+    line_authors.blames.clear()
     assert client.get(f"{HERE}?view=blame", **asks).headers["HX-Refresh"] == "true"
     assert authors(one_line(client.get(f"{HERE}?view=blame"))) == ["1", "2", "3", "4", "5"]
     files.write(space, HUB, PATH, b"".join(b"line %d\n" % line for line in range(6))[7:], reason="made line 6")
-    line_authors._blame_cache.clear()
+    line_authors.blames.clear()
     client.get(f"{HERE}?view=blame")
     queue.run_waiting()
     assert authors(one_line(client.get(f"{HERE}?view=blame"))) == ["2", "3", "4", "5", "6"]
@@ -366,7 +366,7 @@ def test_the_blame_of_a_long_history_is_made_in_the_background_once(space, clien
 def test_what_is_kept_of_a_blame_serves_later_revisions_but_no_return(space, long_history, monkeypatch):
     files.blame_job(long_history, 5)
     queue.run_waiting()
-    line_authors._blame_cache.clear()
+    line_authors.blames.clear()
     files.write(space, HUB, PATH, b"line 1\nline 2\nline 3\nline 4\nline 5\n", reason="made line 6")
     read = []
     texts = line_authors._text_chain
@@ -375,7 +375,7 @@ def test_what_is_kept_of_a_blame_serves_later_revisions_but_no_return(space, lon
     )
 
     def reasons():
-        line_authors._blame_cache.clear()
+        line_authors.blames.clear()
         return [line.revision.reason[-1] for line in files.blame(files.file_row(space, PATH))]
 
     assert reasons() == ["2", "3", "4", "5", "6"]

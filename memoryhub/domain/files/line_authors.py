@@ -13,6 +13,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from memoryhub.db import statements
+from memoryhub.db.cache import Cache
 from memoryhub.domain import jobs
 from memoryhub.domain.files.revisions import get_revision
 from memoryhub.models import Actor, File, Job, Revision
@@ -37,10 +38,11 @@ class BlameLine:
         return (self.author.kind, self.author.name) != (self.revision.actor_kind, self.revision.actor_name)
 
 
-# The keys of blames that this process computed, by file and revision number, which never change. A key is the id of a
-# revision; negative, of lines in it that its reviewer wrote.
-_blame_cache: dict[tuple[int, int], list[int]] = {}
-_MAX_CACHED = 32
+# For each line the id of its revision; negative, where the reviewer wrote it.
+blames: Cache[list[int]] = Cache(
+    "blames", key="file, revision", max_items=32, invalidated_by="nothing: a revision does not change",
+    saves="computing a blame again: 0.6 s for 5,000 lines over 500 revisions",
+)  # fmt: skip
 BLAME_JOB = "files.blame"
 MAX_BLAME_BYTES = 32 * 1024 * 1024  # of history; as much is read in some 150 ms
 jobs.result_lifetimes[BLAME_JOB] = timedelta(days=30)
@@ -69,18 +71,16 @@ def _author_of(revision: Revision, *, by_reviewer: bool = False) -> Actor:
 
 
 def _blame_keys(file: File, number: int) -> list[int]:
-    key = file.pk, number
-    if key not in _blame_cache:
-        lines = _compute_blame(file, number).lines
-        while len(_blame_cache) >= _MAX_CACHED:
-            _blame_cache.pop(next(iter(_blame_cache)), None)
-        _blame_cache[key] = lines
-    return _blame_cache[key]
+    keys = blames.get((file.pk, number))
+    if keys is None:
+        keys = _compute_blame(file, number).lines
+        blames.put((file.pk, number), keys)
+    return keys
 
 
 def blame_job(file: File, number: int) -> Job | None:
     """The job that computes the blame of a long history; None where it is cached, or quick enough to compute at once."""
-    if (file.pk, number) in _blame_cache or _bytes_to_read(file, number) <= MAX_BLAME_BYTES:
+    if blames.get((file.pk, number)) is not None or _bytes_to_read(file, number) <= MAX_BLAME_BYTES:
         return None
     payload = {"file": file.pk, "revision": number}
     failed_lately = Q(state=Job.FAILED, ended_at__gt=timezone.now() - timedelta(minutes=1))

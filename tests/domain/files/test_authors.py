@@ -207,7 +207,7 @@ def test_a_blame_in_stored_pieces_is_that_of_the_whole(space, forge, ops, rk, mo
                 queue.run_waiting()
     piecewise = by_line(space)
     Made.objects.all().delete()
-    line_authors._blame_cache.clear()
+    line_authors.blames.clear()
     assert piecewise == by_line(space) and {"forge", "rk"} <= set(piecewise.values())
 
 
