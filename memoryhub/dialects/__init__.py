@@ -97,7 +97,8 @@ def resolve(name: str) -> Dialect:
     fitting = [form for form in family.forms if form.since <= version]
     if not fitting:
         raise unknown(name)
-    return Dialect(family.name, fitting[-1], version, verified=version <= family.newest)
+    compared = version <= family.newest and PRE_RELEASE not in version
+    return Dialect(family.name, fitting[-1], version, verified=compared, named=tail)
 
 
 def of_agent(named: str, setting: str, reported: Mapping[str, Any]) -> Dialect:
@@ -142,11 +143,14 @@ def read_version(text: str) -> tuple[int, ...] | None:
     return tuple(numbers)
 
 
+PRE_RELEASE = 10**6  # in the place of a number: such a version stands below its release and above all others
+
+
 def before(numbers: list[int]) -> list[int]:
     """The greatest version below this one, as far as comparing goes."""
     for place in reversed(range(len(numbers))):
         if numbers[place]:
-            return [*numbers[:place], numbers[place] - 1, *([10**6] * (len(numbers) - place))]
+            return [*numbers[:place], numbers[place] - 1, *([PRE_RELEASE] * (len(numbers) - place))]
     return numbers
 
 
@@ -229,7 +233,7 @@ def has_published_template(dialect: Dialect, template: str | None) -> bool:
 def unverified(dialect: Dialect) -> Warn:
     newest = ".".join(map(str, families()[dialect.family].newest))
     message = (
-        f"This version of {dialect.family} is newer than {newest}, the newest the hub was compared with; "
+        f"The hub was not compared with this version of {dialect.family}, only with releases up to {newest}; "
         f"the rule of {dialect.name} is used."
     )
     return Warn("dialect_unverified", None, message)

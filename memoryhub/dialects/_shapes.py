@@ -143,6 +143,7 @@ class Dialect:
     form: Form
     version: tuple[int, ...] | None = None
     verified: bool = True
+    named: str = ""  # the version as it was asked for
 
     @property
     def name(self) -> str:
@@ -151,7 +152,7 @@ class Dialect:
     @property
     def label(self) -> str:
         """The name with the version that was named."""
-        return f"{self.family}/{'.'.join(map(str, self.version))}" if self.version else self.name
+        return f"{self.family}/{self.named}" if self.named else self.name
 
 
 @dataclass(frozen=True, slots=True)

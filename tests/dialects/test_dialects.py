@@ -61,7 +61,8 @@ def test_a_new_file_is_a_dialect_by_being_there():
 )
 def test_a_version_belongs_to_the_newest_form_that_is_not_above_it(asked, form):
     assert resolve(asked).name == form
-    assert resolve(asked).verified
+    assert resolve(asked).verified == ("rc" not in asked)
+    assert "/" not in asked or resolve(asked).label == asked
 
 
 @pytest.mark.parametrize(
@@ -74,7 +75,8 @@ def test_an_unknown_dialect_is_refused_with_the_list(asked):
     assert "deepagents/0.6.3" in refused.value.details["dialects"]
 
 
-def test_a_version_newer_than_any_compared_is_served_unverified():
+def test_a_version_that_was_not_compared_is_served_unverified():
+    assert not resolve("deepagents/0.7.1rc1").verified
     assert not resolve("deepagents/0.9.0").verified
     assert not resolve("synaptic/0.3").verified
     assert "dialect_unverified" in codes(render("deepagents/9.9", Ingredients(template=TEMPLATE)))
