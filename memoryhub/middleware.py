@@ -171,7 +171,7 @@ def api_answer(request: HttpRequest) -> HttpResponse:
 
 def method_not_allowed(refusal: HttpResponse) -> HttpResponse:
     """The JSON refusal for a wrong method, which django-ninja answers with plain text."""
-    allowed = refusal.headers.get("Allow", "")
+    allowed = refusal.headers.get("Allow", "").replace("GET", "GET, HEAD")  # handled as GET
     return json_refusal(NotAllowed(f"This address takes {allowed or 'other methods'}.", allow=allowed))
 
 

@@ -65,7 +65,7 @@ class PendingOut(Schema):
     proposal: dict[str, Any]
 
 
-CONDITION = {"parameters": [IF_MATCH]}
+CONDITION, CONDITIONS = {"parameters": [IF_MATCH]}, {"parameters": [IF_MATCH, IF_NEW]}
 WRITES: dict[int, Any] = {200: AppliedOut, 202: PendingOut, **ERRORS}
 
 
@@ -73,14 +73,13 @@ WRITES: dict[int, Any] = {200: AppliedOut, 202: PendingOut, **ERRORS}
     "/files/{virtual:path}",
     response={**WRITES, 201: AppliedOut},
     summary="Write a whole file",
-    openapi_extra={"parameters": [IF_MATCH, IF_NEW]},
+    openapi_extra=CONDITIONS,
 )
 @needs("propose", "edit")
 def write(request: HttpRequest, path: str, body: WriteIn) -> Status:
-    only_new = request.headers.get("If-None-Match", "").strip() == "*"
     content, where = decode_content(body.content, body.encoding), paths.from_url(path)
     with no_secrets(request.auth, where, lambda: [content], body.no_secret):
-        return _submit(request, "write", where, body, content=content, must_be_new=only_new)
+        return _submit(request, "write", where, body, content=content)
 
 
 @router.post("/edits", response=WRITES, summary="Replace one string in a file by another", openapi_extra=CONDITION)
@@ -97,7 +96,7 @@ def edit(request: HttpRequest, body: EditIn) -> Status:
 
 
 @router.delete(
-    "/files/{virtual:path}", response=WRITES, summary="Take a file away; its history stays", openapi_extra=CONDITION
+    "/files/{virtual:path}", response=WRITES, summary="Take a file away; its history stays", openapi_extra=CONDITIONS
 )
 @needs("propose", "edit")
 def delete(request: HttpRequest, path: str, reason: str = "", thread_id: str = "", tool_call_id: str = "") -> Status:
@@ -117,6 +116,8 @@ def _submit(request: HttpRequest, kind: str, path: str, notes: Notes, **change: 
     notes_given = {"reason": notes.reason, "thread_id": notes.thread_id, "tool_call_id": notes.tool_call_id}
     for text in notes_given.values():
         text_as_bytes(text)
+    if kind in ("write", "delete"):  # of the other calls the address is no file
+        change["if_none_match"] = request.headers.get("If-None-Match")
     wanted = ChangeRequest(kind, path, if_match=request.headers.get("If-Match"), **notes_given, **change)
     done = files.submit(caller.space, caller.actor, wanted)
     if isinstance(done, Pending):

@@ -43,7 +43,9 @@ def header(name: str, description: str) -> dict[str, Any]:
 
 IF_MATCH = header("If-Match", "The sha256 of the file as you know it, in quotes, or *. When it is another by now: 412.")
 IF_NONE_MATCH = header("If-None-Match", "The ETag of the answer you have, in quotes. When it is still the same: 304.")
-IF_NEW = header("If-None-Match", "With * the file is only made, never written over: 412 when it exists.")
+IF_NEW = header(
+    "If-None-Match", "With * a file is only made, never changed: 412 when it exists, or when it has the ETag named."
+)
 
 
 def page_limit(limit: int) -> int:

@@ -129,6 +129,21 @@ def test_if_match_takes_the_forms_in_which_a_tag_comes_back(forge):
     assert forge("PUT", "files/open/b.md", {"content": "b"}, If_Match="*").status_code == 412
 
 
+def test_a_write_under_if_none_match_changes_no_text_that_it_names(forge, ed):
+    for who, path in (
+        (forge, "files/open/n.md"),
+        (forge, "files/memories/AGENTS.md"),
+        (ed, "files/memories/AGENTS.md"),
+    ):
+        known = who("GET", path).headers.get("ETag") or (
+            who("PUT", path, {"content": "n"}) and who("GET", path)["ETag"]
+        )
+        for tag in (known, f'"0", W/{known}', "*"):
+            assert who("PUT", path, {"content": "m"}, If_None_Match=tag).status_code == 412
+            assert who("DELETE", path, If_None_Match=tag).status_code == 412
+        assert who("PUT", path, {"content": "m"}, If_None_Match='"0"').status_code in (200, 202)
+
+
 def test_an_edit_makes_no_file_over_1_mib(forge):
     edit = {"path": PATH, "old_string": "one", "new_string": "b" * (1 << 20)}
     assert forge("POST", "edits", edit).status_code == 413

@@ -133,7 +133,7 @@ def apply_fix(space: Space, actor: Actor, review: FixReview, seen: str) -> str:
     path, was, reason = review.path, hashlib.sha256(review.before).hexdigest(), review.reason
     if not review.place.tree.kind(review.fix.path):
         files.check_content(space, path, review.after or b"")
-        files.write(space, actor, path, review.after or b"", reason=reason, must_be_new=True)
+        files.write(space, actor, path, review.after or b"", reason=reason, if_none_match="*")
         return path
     files.read(space, path)  # takes in what changed on disk, so that its text is the one that is compared
     if review.new_path:

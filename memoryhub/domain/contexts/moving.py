@@ -222,8 +222,11 @@ def apply_plan(space: Space, actor: Actor, plan: Plan, seen: str) -> list[tuple[
             revision = files.delete(space, actor, one.path, reason=plan.reason, if_match=_sha(space, one))
         else:
             files.check_content(space, one.path, one.after)
-            match = {"must_be_new": True} if one.is_new else {"if_match": _sha(space, one)}
-            revision = files.write(space, actor, one.path, one.after, reason=plan.reason, **match)
+            known = None if one.is_new else _sha(space, one)
+            new = "*" if one.is_new else None
+            revision = files.write(
+                space, actor, one.path, one.after, reason=plan.reason, if_match=known, if_none_match=new
+            )
         made.append((one.path, revision.number))
     return made
 

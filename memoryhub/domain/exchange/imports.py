@@ -148,7 +148,7 @@ def run_import(space: Space, actor: Actor, item: Item, target: str, *, overwrite
         return found
     try:
         if item.kind == "file":
-            write_file(space, actor, found.name, item, must_be_new=found.state == NEW)
+            write_file(space, actor, found.name, item, is_new=found.state == NEW)
         else:
             store_entry(space, actor, item)
     except HubError as refused:
@@ -183,10 +183,10 @@ def check(item: Item) -> None:
         raise Invalid("It is larger than 1 MiB.", code="too_large")
 
 
-def write_file(space: Space, actor: Actor, path: str, item: Item, *, must_be_new: bool) -> Revision:
+def write_file(space: Space, actor: Actor, path: str, item: Item, *, is_new: bool) -> Revision:
     where = ", ".join(f"{key} {value}" for key, value in item.details.items() if isinstance(value, str | int))
     reason = f"imported: {item.name}" + (f" ({where})" if where else "")
-    return files.write(space, actor, path, item.content, reason=reason[:1000], must_be_new=must_be_new)
+    return files.write(space, actor, path, item.content, reason=reason[:1000], if_none_match="*" if is_new else None)
 
 
 def entries_of(space: Space, item: Item) -> list[Any]:

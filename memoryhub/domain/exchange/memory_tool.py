@@ -218,7 +218,7 @@ def create(call: Call, command: dict[str, Any]) -> ToolAnswer:
     if call.exists(path):
         raise ToolError(f"File {path} already exists")
     done = f"File created successfully at: {path}"
-    return call.submit(done, kind="write", path=path, content=text_as_bytes(text), must_be_new=True)
+    return call.submit(done, kind="write", path=path, content=text_as_bytes(text), if_none_match="*")
 
 
 def no_name(path: str) -> str:

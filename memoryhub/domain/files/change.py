@@ -41,6 +41,10 @@ class Change:
     def exists(self) -> bool:
         return bool(self.file.revision) and not self.file.is_deleted
 
+    @property
+    def sha(self) -> str | None:
+        return self.file.sha256 if self.exists else None
+
 
 @contextmanager
 def locked_change(
@@ -60,7 +64,7 @@ def locked_change(
         change.guard = guard
         if not may_be_new:
             require_existing(change)
-        check_if_match(change.file, if_match)
+        check_if_match(change, if_match)
         yield change
 
 
@@ -186,12 +190,12 @@ def check_program(change: Change, content: bytes, proposal: int | None) -> None:
         raise mounts.not_memory_error(change.path, reasons)
 
 
-def etag_matches(if_match: str, sha: str | None) -> bool:
-    """Whether an `If-Match` header names the text with this sha; None is no file, which nothing matches.
+def etag_matches(header: str, sha: str | None) -> bool:
+    """Whether an `If-Match` or `If-None-Match` header names the text with this sha; None is no file, which nothing matches.
 
     A weak tag counts too: proxies that compress make `W/"…"` of ours, and it is the sha256 of the bytes all the same.
     """
-    tags = [tag.strip().removeprefix("W/").strip('"') for tag in if_match.split(",")]
+    tags = [tag.strip().removeprefix("W/").strip('"') for tag in header.split(",")]
     return sha is not None and ("*" in tags or sha in tags)
 
 
@@ -207,11 +211,19 @@ def require_existing(change: Change) -> None:
         raise edits.file_not_found(change.path)
 
 
-def check_if_match(file: File, if_match: str | None) -> None:
+def check_if_match(change: Change, if_match: str | None) -> None:
     """Refuse a change whose `If-Match` does not name the file's text; None is no condition."""
-    sha = file.sha256 if file.revision and not file.is_deleted else None
-    if if_match is not None and not etag_matches(if_match, sha):
-        raise stale_error(file.path, sha, file.revision)
+    if if_match is not None and not etag_matches(if_match, change.sha):
+        raise stale_error(change.path, change.sha, change.file.revision)
+
+
+def check_if_none_match(path: str, sha: str | None, header: str | None) -> None:
+    """Refuse a change whose `If-None-Match` names the text that the file has, or any by `*`; None is no condition."""
+    if header is None or not etag_matches(header, sha):
+        return
+    if header.strip() == "*":
+        raise Stale(f"File {path} already exists", code="file_exists", path=path)
+    raise Stale(f"“{path}” has the text that If-None-Match names, so nothing was changed.", path=path, sha256=sha)
 
 
 def save_text(change: Change, content: bytes, *, kind: str = "write", **facts: Any) -> Revision:

@@ -44,7 +44,7 @@ class ChangeRequest:
     thread_id: str = ""
     tool_call_id: str = ""
     if_match: str | None = None
-    must_be_new: bool = False
+    if_none_match: str | None = None
 
 
 def request_of(proposal: Proposal) -> ChangeRequest:

@@ -18,7 +18,7 @@ from memoryhub.domain.files import change, mounts, revisions
 from memoryhub.domain.files.read import Published, read, read_many
 from memoryhub.domain.files.requests import Applied, ChangeRequest, Pending, TextBefore
 from memoryhub.domain.files.write import delete, edit, insert, move, write
-from memoryhub.errors import Forbidden, HubError, Invalid, NotFound, Stale
+from memoryhub.errors import Forbidden, HubError, Invalid, NotFound
 from memoryhub.models import Actor, Mount, Policy, Revision, Space
 from memoryhub.stores import paths
 from memoryhub.stores.disk import MAX_BYTES, too_large
@@ -256,21 +256,19 @@ def _apply(
     space: Space, actor: Actor, request: ChangeRequest, place: mounts.Place, guard: change.Guard | None = None
 ) -> Applied:
     common: dict[str, Any] = {"reason": request.reason, "thread_id": request.thread_id, "guard": guard}
+    conditions: dict[str, Any] = {"if_match": request.if_match, "if_none_match": request.if_none_match}
     if request.kind != "move":
         common["place"] = place
     match request.kind:
         case "write":
-            content, must_be_new = request.content or b"", request.must_be_new
-            revision = write(
-                space, actor, request.path, content, if_match=request.if_match, must_be_new=must_be_new, **common
-            )
+            revision = write(space, actor, request.path, request.content or b"", **conditions, **common)
         case "edit":
             what = (request.old, request.new, request.replace_all)
             revision = edit(space, actor, request.path, *what, if_match=request.if_match, **common)
         case "insert":
             revision = insert(space, actor, request.path, request.line, request.text, **common)
         case "delete":
-            revision = delete(space, actor, request.path, if_match=request.if_match, **common)
+            revision = delete(space, actor, request.path, **conditions, **common)
         case "move":
             revision = move(space, actor, request.path, request.to, if_match=request.if_match, **common)
         case _:
@@ -321,15 +319,14 @@ def _already_so(space: Space, request: ChangeRequest, refusal: Invalid) -> Appli
 
 
 def _check_preconditions(space: Space, request: ChangeRequest) -> None:
-    """Refuse a change whose `if_match` or `must_be_new` fails now: it need not wait for a person."""
-    if request.if_match is None and not request.must_be_new:
+    """Refuse a change whose `if_match` or `if_none_match` fails now: it need not wait for a person."""
+    if request.if_match is None and request.if_none_match is None:
         return
     try:
         found = read(space, request.path, thread_id=request.thread_id)
     except HubError:
         found = None
-    if request.must_be_new and found is not None:
-        raise Stale(f"File {request.path} already exists", code="file_exists", path=request.path)
     sha = found.sha256 if found else None
+    change.check_if_none_match(request.path, sha, request.if_none_match)
     if request.if_match is not None and not change.etag_matches(request.if_match, sha):
         raise change.stale_error(request.path, sha, found.revision if found else 0)

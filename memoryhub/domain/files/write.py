@@ -15,6 +15,7 @@ from memoryhub.domain.files.change import (
     Change,
     Guard,
     check_if_match,
+    check_if_none_match,
     check_marks,
     check_protected,
     locked_change,
@@ -26,7 +27,7 @@ from memoryhub.domain.files.change import (
 )
 from memoryhub.domain.files.disk import sync
 from memoryhub.domain.files.mounts import Place
-from memoryhub.errors import Conflict, Stale
+from memoryhub.errors import Conflict
 from memoryhub.models import Actor, File, Revision, Space
 from memoryhub.stores import paths
 from memoryhub.stores.disk import MAX_BYTES, too_large
@@ -41,7 +42,7 @@ from memoryhub.text.merge import merge3
 def write(
     space: Space, actor: Actor, path: str, content: bytes, *, reason: str = "", if_match: str | None = None,
     base_revision: int | None = None, kind: str = "write", proposal: int | None = None, thread_id: str = "",
-    must_be_new: bool = False, restored_from: int | None = None, approval: revisions.Approval | None = None,
+    if_none_match: str | None = None, restored_from: int | None = None, approval: revisions.Approval | None = None,
     place: Place | None = None, guard: Guard | None = None, before: bytes | None = None, savepoint: bool = True,
 ) -> Revision:  # fmt: skip
     """Make this the text of a file. The actor is who wanted it; `approval` says who decided, where that was another.
@@ -56,8 +57,7 @@ def write(
         space, actor, path, thread_id, place, if_match, may_be_new=True, guard=guard, before=before, savepoint=savepoint
     ) as change:
         file = change.file
-        if must_be_new and change.exists:
-            raise Stale(f"File {path} already exists", code="file_exists", path=path)
+        check_if_none_match(path, change.sha, if_none_match)
         if base_revision is not None and base_revision != file.revision:
             content, reason = _merge_edit(file, content, base_revision, reason)
         if change.exists and content == change.before:
@@ -129,12 +129,13 @@ def insert(
 def delete(
     space: Space, actor: Actor, path: str, *, reason: str = "", if_match: str | None = None, proposal: int | None = None,
     approval: revisions.Approval | None = None, thread_id: str = "", place: Place | None = None,
-    guard: Guard | None = None, before: bytes | None = None, savepoint: bool = True,
+    guard: Guard | None = None, before: bytes | None = None, savepoint: bool = True, if_none_match: str | None = None,
 ) -> Revision:  # fmt: skip
     """Delete a file; its revisions stay, and it can be restored. `before` and `savepoint` are those of `locked_change`."""
     with locked_change(
         space, actor, path, thread_id, place, if_match, guard=guard, before=before, savepoint=savepoint
     ) as change:
+        check_if_none_match(path, change.sha, if_none_match)
         return record_change(
             change, b"", "files.delete", "deleted", kind="delete", reason=reason, proposal=proposal, is_deleted=True,
             approval=approval,
@@ -229,7 +230,7 @@ def _transfer(
         source, target = changes[path], changes[to]
         target.guard = guard
         require_existing(source)
-        check_if_match(source.file, if_match)
+        check_if_match(source, if_match)
         if target.exists:
             raise Conflict(f"The destination {to} already exists.", code="file_exists", path=to)
         if not keep_source:

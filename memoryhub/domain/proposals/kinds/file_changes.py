@@ -159,7 +159,7 @@ class ChangeKind:
     def change_file(
         self, proposal: Proposal, author: Actor, before: bytes | None, after: bytes | None, notes: dict[str, Any]
     ) -> Revision:
-        match: dict[str, Any] = {"must_be_new": True} if before is None else {"if_match": sha_of(before)}
+        match: dict[str, Any] = {"if_none_match": "*"} if before is None else {"if_match": sha_of(before)}
         return files.write(
             proposal.space, author, proposal.path, after or b"", kind=self.revision_kind, **match, **notes
         )
