@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import pwd
+import shlex
 import stat as st
 import time
 from dataclasses import dataclass
@@ -66,6 +68,49 @@ def too_large(path: str, size: int, limit: int) -> TooLarge:
     return TooLarge(
         f"“{path}” has {size:,} bytes; the hub takes files up to {limit:,} bytes.", path=path, size=size, limit=limit
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """What keeps the hub out of a path: the first name on the way that it may not open, with its owner and mode; and as whom the
+    hub runs."""
+
+    path: str
+    owner: str
+    mode: str
+    user: str
+
+    @property
+    def command(self) -> str:
+        """What lets the hub read it, for a shell of who may change that."""
+        may = "chmod -R u+rX" if self.owner == self.user else f"sudo setfacl -R -m u:{self.user}:rX"
+        return f"{may} {shlex.quote(self.path)}"
+
+
+def closed_at(root: str, relative: str) -> Closed | None:
+    """What keeps the hub out of a path below a directory; None where it may read it, or a link leads elsewhere."""
+    names = [name for name in relative.split("/") if name]
+    for count in range(len(names) + 1):
+        at = os.path.join(root, *names[:count])
+        if count and os.path.islink(at):
+            return None
+        if is_closed(at):
+            found = os.lstat(at)
+            return Closed(at, _user_name(found.st_uid), st.filemode(found.st_mode), _user_name(os.geteuid()))
+    return None
+
+
+def is_closed(path: str) -> bool:
+    """Whether something lies there that the operating system does not let the hub read."""
+    needed = os.R_OK | os.X_OK if os.path.isdir(path) else os.R_OK
+    return os.path.lexists(path) and not os.access(path, needed, effective_ids=True)
+
+
+def _user_name(number: int) -> str:
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:  # in a container
+        return str(number)
 
 
 _UNAVAILABLE = {

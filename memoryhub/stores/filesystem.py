@@ -124,14 +124,6 @@ class FilesystemStore:
             found = {spelled[n]: entry for n in names if (entry := _entry(fd, n, spelled[n], often[spelled[n]] > 1))}
             return list(found.values())
 
-    def may_read(self, folder: str) -> bool:
-        """Whether the operating system lets the hub open a folder."""
-        try:
-            with self._root() as root, _closing(_folder_or_refuse(root, folder.strip("/"), self.shown(folder))):
-                return True
-        except HubError as error:
-            return error.code != "disk_error"
-
     def walk(self, path: str = "/") -> Iterator[tuple[str, Entry]]:
         """Every file, link and oddity below a folder, with its path; links are shown, not followed."""
         for folder, entries in self._folders(path):

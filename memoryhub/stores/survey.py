@@ -156,11 +156,11 @@ class Intake:
                 break
         return left_out > 0
 
-    def entries(self, folder: str) -> list[Entry]:
-        """What one folder holds that is taken in."""
+    def entries(self, folder: str, prefix: str = "/") -> list[Entry]:
+        """What one folder holds that is taken in; `prefix` is where refusals say that it is mounted."""
         if self.leads_out(folder):
             return []
-        return self._sorted(folder, FilesystemStore(self.root).entries(folder))[0]
+        return self._sorted(folder, FilesystemStore(self.root, prefix).entries(folder))[0]
 
 
 @dataclass

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_noop, ngettext
 from memoryhub.domain import files, prompts, spaces
 from memoryhub.domain.accounts import may
 from memoryhub.domain.files import Published
-from memoryhub.errors import Conflict, HubError, Invalid, NotFound
+from memoryhub.errors import Conflict, HubError, Invalid, NotFound, Unavailable
 from memoryhub.languages import translated
 from memoryhub.models import Revision, Space
 from memoryhub.stores import disk, paths
@@ -69,10 +69,24 @@ def show_folder(request: HttpRequest, where: str, *, status: int = 200, **more: 
     if mount := file_list.only_mount(request.space, where):
         where = mount.prefix
     manages = may(request.actor.role, "manage")
-    context = file_list.folder(
-        request.space, where, request.GET.get("page", "1"), request.GET.get("show", ""), manages=manages
-    )
+    asked = request.GET.get("page", "1"), request.GET.get("show", "")
+    try:
+        context = file_list.folder(request.space, where, *asked, manages=manages)
+    except Unavailable as refused:
+        if refused.code != "disk_error":
+            raise
+        return show_closed_folder(request, where, refused)
     return render(request, "files/folder.html", {**context, **more}, status=status)
+
+
+def show_closed_folder(request: HttpRequest, where: str, refused: HubError) -> HttpResponse:
+    """The page of a folder that the disk does not show."""
+    crumbs = file_views.crumbs(where)
+    context = {
+        "where": where, "crumbs": crumbs, "name": crumbs[-1].name, "mount": files.mount_at(request.space, where),
+        "problem": refused.message, "closed": files.closed_at(request.space, where), "tree": files.tree(request.space, where),
+    }  # fmt: skip
+    return render(request, "files/missing.html", context)
 
 
 def show_file(request: HttpRequest, where: str, found: Published | HubError, view: str) -> HttpResponse:
@@ -110,6 +124,7 @@ def show_missing(request: HttpRequest, where: str, found: Published | HubError) 
     context = {
         "where": where, "crumbs": file_views.crumbs(where), "mount": mount, "readers": files.agents_reading(request.space, where),
         "problem": found.message if isinstance(found, HubError) and not isinstance(found, NotFound) else "",
+        "closed": files.closed_at(request.space, where),
         "tree": files.tree(request.space, where), "name": where.rpartition("/")[2], "file": held,
         "held": file_views.held_proposal(request.space, held), "left_out": mount and files.why_left_out(request.space, where),
         "waiting": file_views.waiting_proposals(request.space, where, held), "leads_to": files.link_target(request.space, where),

@@ -61,6 +61,7 @@ NOT_SAID = {
     "Application Support", "Bearer %(judge_key)s", "Bearer %(key)s", "CR LF", "Could not fetch URL", "LOG:  invalid",
     "LOG:  unrecognized", "Library", "Makefile", "Temporary failure", "before-restore-%(now)s.tar", "box done",
     "context.fileName with {name}", "css/%(group)s.css", "css/parts/%(name)s.css", "hooks .husky .githooks git-hooks _hooks",
+    "chmod -R u+rX", "sudo setfacl -R -m u:%(user)s:rX",
     "in for / minute hour day week",
     "is are was were / currently still temporarily down sick vacation holiday leave late away offline meeting",
     "memoryhub check", "memoryhub context", "memoryhub laptop", "noopener nofollow", "number, sha256, content",

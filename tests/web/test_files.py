@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import io
 import os
 import re
+import shlex
 import zipfile
 
 import pytest
@@ -16,6 +18,7 @@ from memoryhub.domain.jobs import queue
 from memoryhub.models import HUB, Job, Mount, Revision, Source
 from memoryhub.web import file_views
 from tests.one_line import one_line
+from tests.unprivileged import unprivileged
 
 pytestmark = pytest.mark.django_db
 PATH = "/memories/AGENTS.md"
@@ -432,6 +435,26 @@ def test_a_file_that_waits_to_be_made_leads_to_its_proposal(space, client, sign_
     assert "</code> is created when the change is approved." in one_line(answer) and "never written" not in text_of(
         answer
     )
+
+
+def test_what_the_hub_may_not_read_says_so_and_owners_how_to_mend_it(space, client, sign_in, tmp_path):
+    (tmp_path / "it's shut").mkdir()
+    (tmp_path / "key.md").write_text("x")
+    (tmp_path / "it's shut").chmod(0)
+    (tmp_path / "key.md").chmod(0)
+    files.add_mount(space, HUB, "/project/", store="filesystem", directory=str(tmp_path), policy="trusted")
+    folder, file = (f"/s/ledger/files/project/{name}" for name in ("it's shut/", "key.md"))
+    sign_in("viewer")
+    with unprivileged():
+        for address in (folder, folder + "inside.md", file):
+            answer = client.get(address)
+            assert answer.status_code == 200 and "Its owner or permissions keep the hub out" in one_line(answer)
+            assert str(tmp_path) not in text_of(answer)
+        assert one_line(client.get("/s/ledger/files/project/")).count("the hub may not read it") == 2
+        sign_in("owner")
+        for address, path in ((folder, "it's shut"), (file, "key.md")):
+            says = html.unescape(text_of(client.get(address)))
+            assert f"chmod -R u+rX {shlex.quote(f'{tmp_path}/{path}')}" in says and "(<code>" in says
 
 
 def test_a_link_leads_to_the_file_that_it_names(space, client, sign_in, tmp_path):

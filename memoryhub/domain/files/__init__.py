@@ -6,6 +6,7 @@ from memoryhub.domain.files.disk.git_authors import find_git_authors
 from memoryhub.domain.files.disk.intake import leave_out_everywhere
 from memoryhub.domain.files.disk.marks import check_marks
 from memoryhub.domain.files.disk.no_secret import allow_in_text, allow_on_disk, allowed_in_space, forbid
+from memoryhub.domain.files.disk.problems import closed_at
 from memoryhub.domain.files.disk.review import (
     change_on_disk,
     held_file,

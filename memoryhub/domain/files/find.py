@@ -16,6 +16,7 @@ from memoryhub.domain.files.read import ANYBODY, Published, Reader, read_many
 from memoryhub.errors import HubError
 from memoryhub.models import Mount, Space
 from memoryhub.stores import FilesystemStore, paths, views
+from memoryhub.stores.disk import is_closed
 from memoryhub.stores.filesystem import Entry as DiskEntry
 from memoryhub.stores.survey import Intake
 
@@ -139,7 +140,7 @@ def _entries_on_disk(
 ) -> dict[str, Entry]:
     """The entries of the folder on disk, and those that the hub has not written there yet."""
     try:
-        on_disk = taking.entries(paths.strip(mount.prefix, prefix))
+        on_disk = taking.entries(paths.strip(mount.prefix, prefix), mount.prefix)
     except HubError as error:
         if error.status == 503:
             raise
@@ -149,7 +150,9 @@ def _entries_on_disk(
         entry = _entry_from_disk(prefix, disk_entry)
         if entry.is_dir and entry.path not in in_hub and taking.hides_all_of(paths.strip(mount.prefix, entry.path)):
             continue  # a folder of code would look empty
-        if entry.is_dir and not FilesystemStore(taking.root).may_read(paths.strip(mount.prefix, entry.path)):
+        if (entry.is_dir or (with_odd and not entry.note)) and is_closed(
+            taking.root + paths.strip(mount.prefix, entry.path)
+        ):
             entry = replace(entry, note=_CLOSED)
         if (with_odd or not entry.note) and not has_secret_name(disk_entry.name):
             shown[entry.path] = entry

@@ -132,8 +132,9 @@ def test_a_folder_or_file_inside_that_is_shut_does_not_shut_the_rest(roots):
         files.scan_all()
         assert {"/here/a.md"} <= known_below("/here/") <= {"/here/a.md", "/here/later.md"}
         space = Space.objects.get(slug="here")
-        notes = {one.path: one.note for one in files.list_entries(space, "/here/", with_odd=True) if one.is_dir}
-        assert notes == {"/here/shut/": "the hub may not read it: its owner or permissions keep it out"}
+        notes = {one.path: one.note for one in files.list_entries(space, "/here/", with_odd=True)}
+        says = "the hub may not read it: its owner or permissions keep it out"
+        assert notes == {"/here/shut/": says, "/here/a.md": "", "/here/later.md": says}
         # Agents that go through all folders are not led into one that answers nothing.
         assert not [one.path for one in files.list_entries(space, "/here/") if one.is_dir]
     (roots / "here" / "shut").chmod(0o700)

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from memoryhub.domain.files.mounts import Place
+from memoryhub.domain.files.mounts import Place, find_mount, is_mine, mounts_of_space
 from memoryhub.errors import HubError, Unavailable
-from memoryhub.models import File
-from memoryhub.stores import FilesystemStore
+from memoryhub.models import File, Space
+from memoryhub.stores import FilesystemStore, disk, paths
 
 
 def set_problem(file: File, sentence: str) -> None:
@@ -37,6 +37,14 @@ def disk_error(file: File, place: Place) -> HubError:
     except HubError as error:
         return error
     return Unavailable(file.problem, code="disk_error", path=file.path)
+
+
+def closed_at(space: Space, path: str) -> disk.Closed | None:
+    """What keeps the hub out of a path on its disk; None where nothing does."""
+    mount = find_mount(mounts_of_space(space), path)
+    if mount is None or not mount.directory or not is_mine(mount):
+        return None
+    return disk.closed_at(mount.directory, paths.strip(mount.prefix, path))
 
 
 def is_unreadable(file: File) -> bool:
