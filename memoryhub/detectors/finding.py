@@ -37,6 +37,11 @@ class Finding:
     kind: str = ""
     details: dict[str, Any] = field(default_factory=dict, compare=False)
 
+    @property
+    def is_of_text(self) -> bool:
+        """Whether a passage of the text has it, not its path, its name or the change as a whole."""
+        return self.end > 0
+
     def as_json(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if name != "details" or value}
 

@@ -41,6 +41,9 @@ FINDINGS = {
     "vague": ngettext_lazy("%(n)s vague line", "%(n)s vague lines", "n"),
     "coherence": ngettext_lazy("%(n)s incoherent passage", "%(n)s incoherent passages", "n"),
     "risky_advice": ngettext_lazy("%(n)s piece of risky advice", "%(n)s pieces of risky advice", "n"),
+    "program": ngettext_lazy("%(n)s program", "%(n)s programs", "n"),
+    "similar_name": ngettext_lazy("%(n)s similar name", "%(n)s similar names", "n"),
+    "other_path": ngettext_lazy("%(n)s file with other paths", "%(n)s files with other paths", "n"),
     "cost": ngettext_lazy("%(n)s text too costly to check", "%(n)s texts too costly to check", "n"),
 }
 OTHER_FINDINGS = ngettext_lazy("%(n)s finding", "%(n)s findings", "n")
@@ -85,19 +88,17 @@ def verb(proposal: Any) -> str:
 @register.simple_tag
 def grave_words(findings: Iterable[Any], is_long: bool = False) -> SafeString:
     """What a reviewer confirms to have looked at: grave findings by kind, each kind with its first line, and a long change."""
-    by_code = groupby(sorted(findings, key=attrgetter("code")), key=attrgetter("code"))
-    kinds = [(code, list(found)) for code, found in by_code]
+    kind = attrgetter("is_of_text", "code")
+    kinds = [(*key, list(found)) for key, found in groupby(sorted(findings, key=kind), key=kind)]
     said = [
         format_html(
-            _('the <b class="strong">{found}</b> in line {line}'),
+            _('the <b class="strong">{found}</b> in line {line}') if of_text else _('the <b class="strong">{found}</b> in its path'),
             found=counted_findings(code, len(found)), line=found[0].line,
         )
-        for code, found in kinds
+        for of_text, code, found in kinds
     ]  # fmt: skip
-    if is_long:
-        words = _('<b class="strong">{all}</b>, which is too long to be shown at once')
-        said.append(format_html(words, all=_("all of the change")))
-    return join_html(said)
+    words = _('<b class="strong">{all}</b>, which is too long to be shown at once')
+    return join_html([*said, format_html(words, all=_("all of the change"))] if is_long else said)
 
 
 @register.filter

@@ -291,6 +291,20 @@ def test_nobody_approves_from_the_rendered_view(house, forge, as_role):
     assert 'value="approve"' not in page and "Show the change to approve it" in page
 
 
+def test_findings_in_names_stand_on_the_page_and_ask_for_a_tick(house, forge, as_role):
+    files.write(house.space, HUB, "/memories/Guide.md", b"# Guide\n")
+    path = "/memories/gu\u0456de.md"
+    proposals.propose(house.space, forge, kind="write", path=path, content=b"# New\n")
+    client = as_role("reviewer")
+    answer = client.get(at(house, "detail", 1))
+    page = " ".join(answer.content.decode().split())
+    assert f"Similar name: {path} looks like /memories/Guide.md, which is another file." in page
+    assert '<b class="strong">1 similar name</b> in its path' in page
+    assert client.post(at(house, "approve", 1), {**form_of(answer), "do": "approve"}).status_code == 422
+    looked = {**form_of(answer), "do": "approve", "looked": "yes"}
+    assert client.post(at(house, "approve", 1), looked).status_code == 303
+
+
 def test_rejecting_with_a_quick_reason(house, forge, as_role):
     ask(house, forge)
     client = as_role("reviewer")

@@ -87,6 +87,11 @@ class Result:
             found += [Finding(**one) for one in self.proposal.findings if one["code"] == "secrets"]
         return found
 
+    @cached_property
+    def other_findings(self) -> list[Finding]:
+        """What was found in its paths and names, or in it as a whole, when it was asked for."""
+        return [found for one in self.proposal.findings if not (found := Finding(**one)).is_of_text]
+
     @property
     def shrinks(self) -> bool:
         """Whether it removes most of the text, without being a deletion."""

@@ -127,9 +127,9 @@ class Review:
 
     @cached_property
     def grave_findings(self) -> list[Finding]:
-        """Grave findings in what would be approved: they ask for a tick before."""
+        """Grave findings in what would be approved, and in its paths and names: they ask for a tick before."""
         found = self.findings if self.takes_all else self.kind.findings(self.proposal, self.found.before, self.after)
-        return [one for one in found if one.severity == "high"]
+        return [one for one in [*self.found.other_findings, *found] if one.severity == "high"]
 
     @property
     def shrinks(self) -> bool:
@@ -183,7 +183,7 @@ def asks_for_a_look(proposal: Proposal, *, ticked: list[int] | None = None, cont
     found = result_to_show(proposal)
     if content is not None:
         chosen = kind_of(proposal).findings(proposal, found.before, content)
-        return any(one.severity == "high" for one in chosen)
+        return any(one.severity == "high" for one in [*found.other_findings, *chosen])
     shown = Review(proposal, found, NO_HISTORY, [], findings=found.findings, ticked=ticked)
     return bool(shown.grave_findings) or shown.is_long
 
