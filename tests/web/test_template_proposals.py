@@ -10,8 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memoryhub.domain import files, prompts, proposals
-from memoryhub.domain.notify import daily_mail
-from memoryhub.domain.proposals import state
+from memoryhub.domain.notify import daily_mail, webhooks
 from memoryhub.models import HUB
 from tests.one_line import one_line
 
@@ -83,9 +82,9 @@ def test_many_at_once_show_the_prompt_and_do_it(house, as_role, asked, forge):
 
 def test_it_is_named_in_mails_chats_and_on_the_command_line(house, asked):
     assert "wants to use the template of deepagents 0.7.32" in daily_mail.mail_text(house.space, [asked])
-    said = state.notice_sentence(asked, "proposal.created")
+    said = webhooks.proposal_sentence(asked, "proposal.created")
     assert said == f"forge asks to change the template of deepagents 0.7.32 (proposal {asked.number})"
-    assert state.notice_body(asked)["kind"] == "template"
+    assert webhooks.proposal_body(asked)["kind"] == "template"
     out = io.StringIO()
     call_command("proposals", space=house.space.slug, stdout=out)
     assert "forge: template" in out.getvalue()

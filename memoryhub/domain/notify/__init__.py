@@ -5,14 +5,14 @@ from memoryhub.domain.notify.daily_mail import mail_hour, set_mail_hour
 from memoryhub.domain.notify.http import absolute_url, failures, post_json
 from memoryhub.domain.notify.webhooks import (
     EVENTS,
+    add_notice,
+    add_notice_later,
     add_webhook,
     enqueue_notice,
-    enqueue_notices,
     newest_notices,
     ping_webhook,
     remove_webhook,
     send_notice_again,
     switch_webhook,
-    webhooks_for_event,
     webhooks_of_space,
 )

@@ -1,4 +1,5 @@
-"""Webhooks: addresses that get signed notices of proposals and decisions; a job sends them, with retries and a log."""
+"""Webhooks: addresses that get signed notices of proposals and decisions. What happens puts a notice on the list in its own
+transaction; a job sends it, with retries and a log, so that no slow address delays a decision."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from memoryhub.domain import activity, jobs
 from memoryhub.domain.accounts import require
 from memoryhub.domain.notify import addresses, http
 from memoryhub.errors import Invalid, NotFound, Unavailable
-from memoryhub.models import Actor, Job, Space, Webhook, WebhookNotice
+from memoryhub.models import Actor, Job, Proposal, Space, Webhook, WebhookNotice
 from memoryhub.text.input_checks import check_text
 from memoryhub.text.unseen import spelled_out
 
@@ -36,6 +37,7 @@ EVENTS = (
 )  # fmt: skip
 TIMEOUT_SECONDS = 10
 SEND_JOB = "webhooks.send"
+PROPOSALS_JOB = "proposals.tell"
 KEEP_NOTICES = timedelta(days=30)
 MAX_POSTPONED = 1000
 
@@ -115,6 +117,67 @@ def send_notice_again(space: Space, actor: Actor, notice_pk: int) -> WebhookNoti
         raise NotFound("There is no such notice in this space.")
     jobs.enqueue(SEND_JOB, {"notice": notice.pk}, space=space, asked_by=actor.name)
     return notice
+
+
+def add_notice(proposal: Proposal, event: str, **more: Any) -> None:
+    """Notes the event for every webhook that wants it; nothing is sent here, so a slow address delays no decision."""
+    if webhooks_for_event(proposal.space, event):
+        enqueue_notice(proposal.space, event, proposal_body(proposal, **more), says=proposal_sentence(proposal, event))
+
+
+def add_notice_later(space: Space, numbers: list[int], event: str) -> None:
+    """Notes the event for several proposals, by a job: nobody who looks at a list waits for that."""
+    if webhooks_for_event(space, event):
+        jobs.enqueue(PROPOSALS_JOB, {"numbers": numbers, "event": event}, space=space)
+
+
+@jobs.job(PROPOSALS_JOB)
+@transaction.atomic
+def add_notices(job: Job, progress: jobs.Progress) -> None:
+    """Notes an event for several proposals. Begun again after a crash it notes nothing twice: the job forgets them with it."""
+    space, event = Space.objects.get(pk=job.space_id), job.payload["event"]
+    found = Proposal.objects.within(space).filter(number__in=job.payload["numbers"]).defer("content")
+    noted = [
+        (proposal_body(one), proposal_sentence(one, event)) for one in found.select_related("space").order_by("number")
+    ]
+    enqueue_notices(space, event, noted)
+    Job.objects.filter(pk=job.pk).update(payload={"numbers": [], "event": event})
+
+
+def proposal_body(proposal: Proposal, **more: Any) -> dict[str, Any]:
+    return {
+        "space": proposal.space.slug,
+        "number": proposal.number,
+        "state": proposal.state,
+        "changes_requested": proposal.changes_requested,
+        "kind": proposal.kind,
+        "path": proposal.path,
+        "agent": proposal.agent_name,
+        "reason": proposal.reason,
+        "risk": ("low", "mid", "high")[proposal.risk],
+        "findings": sorted({one["code"] for one in proposal.findings}),
+        "decided_by": proposal.decided_by_name or None,
+        "note": proposal.note,
+        "expires_at": proposal.expires_at.isoformat() if proposal.expires_at else None,
+        "url": http.absolute_url(f"/s/{proposal.space.slug}/proposals/{proposal.number}/"),
+        **more,
+    }
+
+
+def proposal_sentence(proposal: Proposal, event: str) -> str:
+    """The event in a sentence, for a chat."""
+    what = event.removeprefix("proposal.")
+    where = proposal.thing
+    if what == "created" and proposal.from_disk:
+        return f"{where} changed on disk and waits for a decision (proposal {proposal.number})"
+    if what == "created":
+        return f"{proposal.agent_name} asks to change {where} (proposal {proposal.number})"
+    if what == "expiring":
+        return f"Proposal {proposal.number} for {where} expires soon if nobody decides"
+    who = f" by {proposal.decided_by_name}" if proposal.decided_by_name else ""
+    if what == "rejected" and proposal.changes_requested:
+        return f"Changes to proposal {proposal.number} for {where} were requested{who}"
+    return f"Proposal {proposal.number} for {where} was {what}{who}"
 
 
 def enqueue_notice(space: Space, event: str, body: dict[str, Any], *, says: str) -> None:

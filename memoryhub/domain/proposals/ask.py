@@ -14,13 +14,12 @@ from django.db.models.functions import Now
 from memoryhub.db import statements
 from memoryhub.db.prepared import prepared
 from memoryhub.detectors import Finding
-from memoryhub.domain import activity, files, prompts, quotas, spaces
+from memoryhub.domain import activity, files, notify, prompts, quotas, spaces
 from memoryhub.domain.proposals import findings
 from memoryhub.domain.proposals.kinds import FILE_EDITS, kind_of
 from memoryhub.domain.proposals.results import Result, check_marks, result, result_on
 from memoryhub.domain.proposals.state import (
     OPEN,
-    add_notice,
     already_decided,
     asked_by,
     clean,
@@ -194,7 +193,7 @@ def withdraw(space: Space, agent: Agent, number: int) -> Proposal:
         raise already_decided(proposal)
     close(proposal, State.WITHDRAWN, Actor.of_agent(agent), "proposals.withdraw", "took back")
     outdate_children(space, [number], State.WITHDRAWN)
-    add_notice(proposal, "proposal.withdrawn")
+    notify.add_notice(proposal, "proposal.withdrawn")
     return proposal
 
 
@@ -342,7 +341,7 @@ def insert_numbered(
             proposal.number = statements.row(NEXT_NUMBER, [proposal.space_id])[0]
             proposal.save(force_insert=True)
             record()
-            add_notice(proposal, "proposal.created")
+            notify.add_notice(proposal, "proposal.created")
     except IntegrityError:
         if twin := waiting_twin(proposal):
             return twin

@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from memoryhub.domain import files, quarantine, spaces
+from memoryhub.domain import files, notify, quarantine, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.domain.proposals import findings
 from memoryhub.domain.proposals.from_disk import problem_on_disk
@@ -23,7 +23,6 @@ from memoryhub.domain.proposals.kinds import Settlement, kind_of, sha_of
 from memoryhub.domain.proposals.results import Result, result
 from memoryhub.domain.proposals.state import (
     OPEN,
-    add_notice,
     already_decided,
     close,
     get,
@@ -123,7 +122,7 @@ def _reject(proposal: Proposal, actor: Actor, reason: str, again: bool) -> HubEr
     outdate_children(proposal.space, [proposal.number], State.REJECTED)
     if proposal.from_disk:
         files.keep_approved(proposal.space, proposal.path)
-    add_notice(proposal, "proposal.rejected")
+    notify.add_notice(proposal, "proposal.rejected")
     return None
 
 
@@ -183,7 +182,7 @@ def _apply(proposal: Proposal, approval: Approval, found: Result, after: bytes |
     form = "" if not proposal.with_edits else "in part" if approval.hunks is not None else "with edits"
     adds = _about(proposal, form)
     close(proposal, State.APPROVED, actor, "proposals.approve", "approved", note=approval.note, adds=adds)
-    add_notice(proposal, "proposal.approved")
+    notify.add_notice(proposal, "proposal.approved")
 
 
 def _agree(proposal: Proposal, approval: Approval, after: bytes | None) -> None:

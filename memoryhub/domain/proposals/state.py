@@ -1,21 +1,19 @@
-"""The row of a proposal: found, locked, what it builds on and what builds on it, closed, and what webhooks are told of it."""
+"""The row of a proposal: found, locked, what it builds on and what builds on it, closed."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
-from typing import Any
 
-from django.db import transaction
 from django.db.models import JSONField
 from django.utils import timezone
 
 from memoryhub.db import statements
 from memoryhub.detectors import secrets
-from memoryhub.domain import activity, jobs, notify, spaces
+from memoryhub.domain import activity, spaces
 from memoryhub.errors import Conflict, NotFound
-from memoryhub.models import DISK, Actor, Job, Proposal, Space
+from memoryhub.models import DISK, Actor, Proposal, Space
 
 State = Proposal.State
 OPEN = (State.PENDING, State.OUTDATED)
@@ -193,71 +191,3 @@ def clean(text: str, limit: int) -> str:
         return ""
     text = text.replace("\x00", "").encode("utf-8", "replace").decode()
     return secrets.redact(text[: limit * 2])[0][:limit]
-
-
-# ---- notices to webhooks: put on their list in the transaction of what happened, and sent by a job after it
-
-NOTICE_JOB = "proposals.tell"
-
-
-def add_notice(proposal: Proposal, event: str, **more: Any) -> None:
-    """Notes the event for every webhook that wants it; nothing is sent here, so a slow address delays no decision."""
-    if notify.webhooks_for_event(proposal.space, event):
-        notify.enqueue_notice(
-            proposal.space, event, notice_body(proposal, **more), says=notice_sentence(proposal, event)
-        )
-
-
-def add_notice_later(space: Space, numbers: list[int], event: str) -> None:
-    """Notes the event for several proposals, by a job: nobody who looks at a list waits for that."""
-    if notify.webhooks_for_event(space, event):
-        jobs.enqueue(NOTICE_JOB, {"numbers": numbers, "event": event}, space=space)
-
-
-@jobs.job(NOTICE_JOB)
-@transaction.atomic
-def add_notices(job: Job, progress: jobs.Progress) -> None:
-    """Notes an event for several proposals. Begun again after a crash it notes nothing twice: the job forgets them with it."""
-    space, event = Space.objects.get(pk=job.space_id), job.payload["event"]
-    found = Proposal.objects.within(space).filter(number__in=job.payload["numbers"]).defer("content")
-    noted = [
-        (notice_body(one), notice_sentence(one, event)) for one in found.select_related("space").order_by("number")
-    ]
-    notify.enqueue_notices(space, event, noted)
-    Job.objects.filter(pk=job.pk).update(payload={"numbers": [], "event": event})
-
-
-def notice_body(proposal: Proposal, **more: Any) -> dict[str, Any]:
-    return {
-        "space": proposal.space.slug,
-        "number": proposal.number,
-        "state": proposal.state,
-        "changes_requested": proposal.changes_requested,
-        "kind": proposal.kind,
-        "path": proposal.path,
-        "agent": proposal.agent_name,
-        "reason": proposal.reason,
-        "risk": ("low", "mid", "high")[proposal.risk],
-        "findings": sorted({one["code"] for one in proposal.findings}),
-        "decided_by": proposal.decided_by_name or None,
-        "note": proposal.note,
-        "expires_at": proposal.expires_at.isoformat() if proposal.expires_at else None,
-        "url": notify.absolute_url(f"/s/{proposal.space.slug}/proposals/{proposal.number}/"),
-        **more,
-    }
-
-
-def notice_sentence(proposal: Proposal, event: str) -> str:
-    """The event in a sentence, for a chat."""
-    what = event.removeprefix("proposal.")
-    where = proposal.thing
-    if what == "created" and proposal.from_disk:
-        return f"{where} changed on disk and waits for a decision (proposal {proposal.number})"
-    if what == "created":
-        return f"{proposal.agent_name} asks to change {where} (proposal {proposal.number})"
-    if what == "expiring":
-        return f"Proposal {proposal.number} for {where} expires soon if nobody decides"
-    who = f" by {proposal.decided_by_name}" if proposal.decided_by_name else ""
-    if what == "rejected" and proposal.changes_requested:
-        return f"Changes to proposal {proposal.number} for {where} were requested{who}"
-    return f"Proposal {proposal.number} for {where} was {what}{who}"

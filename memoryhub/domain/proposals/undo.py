@@ -5,10 +5,10 @@ from __future__ import annotations
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from memoryhub.domain import files
+from memoryhub.domain import files, notify
 from memoryhub.domain.accounts import require
 from memoryhub.domain.proposals.kinds import kind_of
-from memoryhub.domain.proposals.state import add_notice, clean, deadline, locked, mark_prompts, record
+from memoryhub.domain.proposals.state import clean, deadline, locked, mark_prompts, record
 from memoryhub.errors import Conflict, Forbidden, Invalid
 from memoryhub.models import Actor, File, Proposal, ProposalComment, Revision, Space
 
@@ -28,7 +28,7 @@ def undo(space: Space, actor: Actor, number: int) -> Proposal:
         proposal.change["put_back_at"] = timezone.now().isoformat()
     _wait_again(proposal, actor)
     record(proposal, actor, "proposals.undo", "undid the approval of", adds=f"(asked by {proposal.agent_name})")
-    add_notice(proposal, "proposal.undone")
+    notify.add_notice(proposal, "proposal.undone")
     return proposal
 
 
@@ -69,7 +69,7 @@ def reopen(space: Space, actor: Actor, number: int) -> Proposal:
         raise Conflict(f"Proposal {number} is {proposal.state}: there is nothing to reopen.", code="not_closed")
     _wait_again(proposal, actor)
     record(proposal, actor, "proposals.reopen", "reopened", adds=f"(asked by {proposal.agent_name})")
-    add_notice(proposal, "proposal.reopened")
+    notify.add_notice(proposal, "proposal.reopened")
     return proposal
 
 
@@ -109,5 +109,5 @@ def comment(space: Space, actor: Actor, number: int, text: str) -> ProposalComme
     made = ProposalComment.objects.create(space=space, proposal=proposal, text=text, **actor.as_fields())
     Proposal.objects.filter(pk=proposal.pk).update(updated_at=timezone.now())
     record(proposal, actor, "proposals.comment", "commented on", aside=text[:100])
-    add_notice(proposal, "proposal.commented", comment=text)
+    notify.add_notice(proposal, "proposal.commented", comment=text)
     return made

@@ -15,14 +15,12 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from memoryhub.db import statements
-from memoryhub.domain import activity, spaces
+from memoryhub.domain import activity, notify, spaces
 from memoryhub.domain.jobs import periodic
 from memoryhub.domain.proposals.kinds import kind_of
 from memoryhub.domain.proposals.results import Result, result, result_on
 from memoryhub.domain.proposals.state import (
     OPEN,
-    add_notice,
-    add_notice_later,
     is_late,
     locked,
     mark_prompts,
@@ -86,7 +84,7 @@ def _expire(space: Space, sql: str, by: datetime | None, *which: int) -> list[in
     numbers = [one for one, _, _ in found]
     mark_prompts(space, {kind for _, _, kind in found})
     outdate_children(space, numbers, State.EXPIRED)
-    add_notice_later(space, numbers, "proposal.expired")
+    notify.add_notice_later(space, numbers, "proposal.expired")
     return numbers
 
 
@@ -119,7 +117,7 @@ def _warn_one(space: Space, number: int, now: datetime) -> bool:
         return False
     proposal.warned_at = now
     proposal.save(update_fields=["warned_at"])
-    add_notice(proposal, "proposal.expiring")
+    notify.add_notice(proposal, "proposal.expiring")
     return True
 
 
@@ -132,7 +130,7 @@ def outdate(proposal: Proposal, why: str) -> None:
         proposal.state, proposal.note, proposal.updated_at = State.OUTDATED, why[:2000], timezone.now()
         proposal.save(update_fields=["state", "note", "updated_at"])
         mark_prompts(proposal.space, [proposal.kind])
-        add_notice(proposal, "proposal.outdated")
+        notify.add_notice(proposal, "proposal.outdated")
 
 
 def refresh_state(proposal: Proposal) -> tuple[Proposal, Result | None]:

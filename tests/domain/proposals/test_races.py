@@ -168,7 +168,7 @@ def test_a_row_that_only_was_touched_in_between_stops_nobody(space, asked, monke
 
 def test_webhooks_are_told_of_a_decision_with_it_or_not_at_all(space, asked, monkeypatch):
     notify.add_webhook(space, HUB, "http://127.0.0.1:9/", events=["proposal.approved"])
-    monkeypatch.setattr(decide, "add_notice", lambda *_: 1 / 0)
+    monkeypatch.setattr(notify, "add_notice", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         proposals.approve(space, reviewer(space, "rk"), 1, seen=asked)
     assert (Proposal.objects.get().state, Revision.objects.count()) == ("pending", 1)
