@@ -13,7 +13,7 @@ from memoryhub.db import statements
 from memoryhub.domain import accounts, activity, files, notify, prompts, proposals, quarantine, spaces, working
 from memoryhub.domain.jobs import queue
 from memoryhub.domain.notify import daily_mail
-from memoryhub.domain.notify.daily_mail import MailHour
+from memoryhub.domain.notify.mail_hour import MailHour
 from memoryhub.domain.proposals import ask
 from memoryhub.errors import Unauthenticated
 from memoryhub.models import HUB, Actor, Job, Record, RecordState, Token
