@@ -1,0 +1,1 @@
+"""Pure functions on text: lines, diffs, merges, blame, edits, Markdown, path patterns."""
