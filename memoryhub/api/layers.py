@@ -203,7 +203,7 @@ def promote(request: HttpRequest, body: PromotionIn) -> Any:
     scope = body.scope or (record.scope if record else longterm.GROUP)
     if caller.agent is None:
         choices = {"reason": reason, **choice_of_scope(caller, record, scope)}
-        return Status(200, {"status": "applied", "entry": promote_at_once(caller, body, record, choices)})
+        return Status(200, {"status": "applied", "entry": promote_now(caller, body, record, choices)})
     content = record.content if record and body.content is None else input_checks.check_content(body.content)
     proposal = proposals.propose_promotion(
         caller.space, caller.agent, content=content, scope=scope, record=record, reason=reason,
@@ -226,7 +226,7 @@ def record_of(caller: Caller, body: PromotionIn) -> Record | None:
     return record
 
 
-def promote_at_once(caller: Caller, body: PromotionIn, record: Record | None, choices: dict[str, Any]) -> Any:
+def promote_now(caller: Caller, body: PromotionIn, record: Record | None, choices: dict[str, Any]) -> Any:
     """A person's token is the person: what it promotes is promoted."""
     if record:
         return longterm.promote_record(caller.space, caller.actor, record.pk, content=body.content, **choices)

@@ -143,7 +143,7 @@ class Exchange:
 
     def received(self, status: int, headers: dict[str, str], body: bytes) -> float | None:
         if status == 304 and self.copy:
-            self.answer = Answer(200, self.copy.body, kept_headers({**self.copy.headers, WARNINGS: ""}, headers))
+            self.answer = Answer(200, self.copy.body, headers_to_cache({**self.copy.headers, WARNINGS: ""}, headers))
             return None
         answer = Answer(status, body, headers)
         self.problem = self._problem_with(answer)
@@ -183,7 +183,7 @@ class Exchange:
 
     def _cache(self, answer: Answer) -> None:
         if self.call.cache_key and answer.status == 200:
-            self.cache.put(self.call.cache_key, answer.body, kept_headers(answer.headers))
+            self.cache.put(self.call.cache_key, answer.body, headers_to_cache(answer.headers))
 
     def _problem_with(self, answer: Answer) -> HubError | None:
         status, headers = answer.status, answer.headers
@@ -249,7 +249,7 @@ class Exchange:
         return HubUnavailable(text, code="broken_answer")
 
 
-def kept_headers(*given: dict[str, str]) -> dict[str, str]:
+def headers_to_cache(*given: dict[str, str]) -> dict[str, str]:
     """The headers of an answer that are kept with its copy, the later ones where several have one."""
     found = {name: value for headers in given for name, value in headers.items() if name in CACHED_HEADERS}
     return {name: value for name, value in found.items() if value}

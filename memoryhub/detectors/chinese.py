@@ -95,7 +95,7 @@ def found_by(rules: Rules, text: Words) -> Iterator[tuple[Rule, int, int]]:
     for one in rules.rules if there else ():
         for start, end in sentences(text, there.intersection(one.needles)):
             match = one.pattern.search(text[start:end])
-            if match and not _is_told(text, start, start + match.start(), start + match.end()):
+            if match and not _is_only_described(text, start, start + match.start(), start + match.end()):
                 yield one, start + match.start(), start + match.end()
 
 
@@ -116,5 +116,5 @@ def is_guarded(text: str, at: int) -> bool:
     return bool(_GUARDED.search(simplified(before[breaks[-1] if breaks else 0 :])))
 
 
-def _is_told(text: str, start: int, at: int, end: int) -> bool:
+def _is_only_described(text: str, start: int, at: int, end: int) -> bool:
     return bool(_GUARDED.search(text[start:at]) or _CONDEMNED.search(text[end : end + 40]))

@@ -86,13 +86,13 @@ class Linear:
             if start > (len(text) if end is None else end):
                 return
 
-    def _first(self, look: Callable[..., Any], text: str, start: int, end: int | None) -> Match | None:
+    def _first(self, search: Callable[..., Any], text: str, start: int, end: int | None) -> Match | None:
         spend()
         # The character before is handed over as well: `\b` and `^` ask for it.
         before = text[start - 1 : start] if start else ""
         data = (before + text[start:end]).encode("utf-8", "surrogatepass")
         try:
-            found = look(data, len(before.encode("utf-8", "surrogatepass")))
+            found = search(data, len(before.encode("utf-8", "surrogatepass")))
         except TimeoutError:  # never of RE2
             raise TooCostly from None
         return None if found is None else Match(found, data, start - len(before))
@@ -123,13 +123,13 @@ class Bounded:
 
     def matches_at(self, text: str, places: Sequence[int], stretches: Iterable[tuple[int, int]]) -> Iterator[Found]:
         """The hits in these stretches that begin at one of the places, which are in order; none inside of another."""
-        look, reach = self._match, self.reach
+        match_from, reach = self._match, self.reach
         for start, end in stretches:
             free, last = 0, end - reach
             for at in places[bisect_left(places, start) : bisect_left(places, end)]:
                 if at >= free:
                     spend()
-                    if found := look(text, at, end if at >= last else at + reach):
+                    if found := match_from(text, at, end if at >= last else at + reach):
                         yield found
                         free = found.end()
 

@@ -101,11 +101,11 @@ class History:
 
     def head(self) -> str | None:
         """The id of the newest commit."""
-        told = self._small_file("HEAD").strip()
-        if _SHA.fullmatch(told):
-            return told
-        name = told.removeprefix("ref:").strip()
-        if not told.startswith("ref:") or not _REF.fullmatch(name):
+        content = self._small_file("HEAD").strip()
+        if _SHA.fullmatch(content):
+            return content
+        name = content.removeprefix("ref:").strip()
+        if not content.startswith("ref:") or not _REF.fullmatch(name):
             return None
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             return self._sha(self._small_file(name))
@@ -115,8 +115,8 @@ class History:
                 return self._sha(sha)
         return None
 
-    def _sha(self, told: str) -> str | None:
-        return told.strip() if _SHA.fullmatch(told.strip()) else None
+    def _sha(self, name: str) -> str | None:
+        return name.strip() if _SHA.fullmatch(name.strip()) else None
 
     def _small_file(self, name: str) -> str:
         with _opened(os.path.join(self.git, name)) as file:
@@ -277,18 +277,18 @@ def _apply_delta(base: bytes, delta: bytes) -> bytes:
         raise Unreadable
     parts, made = [], 0
     while at < len(delta) and made <= wanted:
-        told, at = delta[at], at + 1
-        if told & 0x80:
+        op, at = delta[at], at + 1
+        if op & 0x80:
             start = length = 0
             for bit in range(4):
-                if told & 1 << bit:
+                if op & 1 << bit:
                     start, at = start | delta[at] << 8 * bit, at + 1
             for bit in range(3):
-                if told & 16 << bit:
+                if op & 16 << bit:
                     length, at = length | delta[at] << 8 * bit, at + 1
             part = base[start : start + (length or 0x10000)]
         else:
-            part, at = delta[at : at + told], at + told
+            part, at = delta[at : at + op], at + op
         parts.append(part)
         made += len(part)
     if made != wanted:

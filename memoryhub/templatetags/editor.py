@@ -96,8 +96,8 @@ def _place(offset: int, text: str, starts: list[int]) -> str:
 def looked_words(findings: Iterable[Finding]) -> dict[str, Any]:
     """What a reviewer confirms to have looked at, and a key by which the same findings are known again."""
     found = list(findings)
-    told = repr(sorted((one.code, one.kind, one.message) for one in found))
-    return {"html": grave_words(found), "key": hashlib.sha256(told.encode()).hexdigest()[:16]}
+    listed = repr(sorted((one.code, one.kind, one.message) for one in found))
+    return {"html": grave_words(found), "key": hashlib.sha256(listed.encode()).hexdigest()[:16]}
 
 
 @register.simple_tag

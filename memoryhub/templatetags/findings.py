@@ -62,8 +62,8 @@ def found_in(text: str) -> tuple[FoundKind, ...]:
 
 
 def _as_kind(code: str, found: list[Finding]) -> FoundKind:
-    told = found[0].message.replace(f" in line {found[0].line}", "", 1)  # the lines are listed beside it
-    return FoundKind(code, detectors.worst(found), told, tuple(sorted({one.line for one in found})))
+    message = found[0].message.replace(f" in line {found[0].line}", "", 1)  # the lines are listed beside it
+    return FoundKind(code, detectors.worst(found), message, tuple(sorted({one.line for one in found})))
 
 
 @register.inclusion_tag("_findings.html")

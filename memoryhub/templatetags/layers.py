@@ -131,13 +131,13 @@ def grave_places(findings: list[dict[str, Any]], text: str) -> SafeString:
     for one in findings:
         if one.get("severity") == "high":
             kinds.setdefault(one["code"], []).append(one)
-    told = []
+    places = []
     for code, found in sorted(kinds.items()):
         place = finding_place(found[0], text)
         more = ngettext("%(n)s place", "%(n)s places", len(found)) % {"n": len(found)} if len(found) > 1 else ""
         where = ", ".join(part for part in (place, more) if part)
-        told.append(format_html('<b class="strong">{}</b>{}', code_name(code), f" ({where})" if where else ""))
-    return join_html(told)
+        places.append(format_html('<b class="strong">{}</b>{}', code_name(code), f" ({where})" if where else ""))
+    return join_html(places)
 
 
 @register.simple_tag
@@ -302,7 +302,7 @@ def layer_tag(layer: str) -> SafeString:
 
 
 @register.simple_tag
-def kept_words(entry: Any) -> SafeString:
+def promoted_words(entry: Any) -> SafeString:
     """Who promoted an entry and when, and when it was checked."""
     line = format_html("{}, {}", entry.actor_name, ago(entry.created_at))
     if not entry.checked_at:

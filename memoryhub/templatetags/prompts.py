@@ -108,8 +108,8 @@ def _written(slug: str, file: str, origin: Any) -> SafeString:
     """Who wrote a line and when, by which proposal, and who approved it."""
     revision, author = origin.revision, origin.author
     url = f"{file}?view=diff&to={revision.number}"
-    told = {"author": author.name, "url": url, "number": revision.number, "when": ago(revision.created_at)}
-    parts = [format_html(_('Written by {author} in <a href="{url}">revision {number}</a>, {when}.'), **told)]
+    values = {"author": author.name, "url": url, "number": revision.number, "when": ago(revision.created_at)}
+    parts = [format_html(_('Written by {author} in <a href="{url}">revision {number}</a>, {when}.'), **values)]
     if revision.proposal:
         parts.append(_by_proposal(slug, revision.proposal))
     if revision.approver_name and author.name != revision.actor_name:
@@ -183,8 +183,8 @@ def prompt_lead(agent: Any, call: Any, follows_call: bool) -> SafeString | str:
     given = [_("without a thread")]
     if call.request.thread:
         given = [_("on thread %(thread)s") % {"thread": truncatechars(call.request.thread, 40)}]
-    told = {"query": _("with its query"), "task": _("with its task")}
-    given += [words for name, words in told.items() if name in call.words]
+    names = {"query": _("with its query"), "task": _("with its task")}
+    given += [words for name, words in names.items() if name in call.words]
     given += [_("with the base prompt of the call")] if call.has_base else []
     words = _("Byte for byte, as its last call ({when}) would get it now: {values}.")
     return format_html(words, when=ago(call.delivery.last_at), values=_(", ").join(given))
@@ -263,8 +263,8 @@ def stretch_note(one: Any, agent: Any, template: Any) -> str:
         "longterm": _("%(n)s by the query") % {"n": one.count},
     }
     if one.kind == "template" and template:
-        told = {"version": template.version, "came_from": translated(template.came_from)}
-        return _("of deepagents %(version)s, from the %(came_from)s") % told
+        values = {"version": template.version, "came_from": translated(template.came_from)}
+        return _("of deepagents %(version)s, from the %(came_from)s") % values
     return _("set for this agent") if one.kind == "template" and agent.template else notes.get(one.kind, "")
 
 

@@ -230,8 +230,8 @@ def call_words(change: Any) -> str:
         return _("no call yet")
     words = change.call.words
     thread = _("on a thread") if "thread" in words else _("without a thread")
-    told = {"query": _("query"), "task": _("task")}
-    more = [name for key, name in told.items() if key in words] + ([_("base prompt")] if change.call.has_base else [])
+    names = {"query": _("query"), "task": _("task")}
+    more = [name for key, name in names.items() if key in words] + ([_("base prompt")] if change.call.has_base else [])
     if not more:
         return thread
     return _("%(thread)s, with the %(parts)s of its last call") % {"thread": thread, "parts": join_words(more)}
@@ -242,8 +242,8 @@ def reach(review: Any) -> str:
     """How many prompts a change reaches."""
     proposal = review.proposal
     if review.kind.changes == "template":
-        told = {"agent": agent_title(proposal.agent_name), "form": proposal.change["form"]}
-        return _("The prompts of %(agent)s for %(form)s, and of no other agent") % told
+        values = {"agent": agent_title(proposal.agent_name), "form": proposal.change["form"]}
+        return _("The prompts of %(agent)s for %(form)s, and of no other agent") % values
     if not review.kind.has_file:
         if proposal.change.get("scope") == "agent":
             words = _("No prompt changes at once. Only %(agent)s can recall it, when it fits its question.")
@@ -253,10 +253,10 @@ def reach(review: Any) -> str:
         return _(
             "No agent has this file among its sources, so no prompt changes. Agents can read it when they ask for it."
         )
-    told = {"n": len(review.changes), "more": review.more_readers}
+    values = {"n": len(review.changes), "more": review.more_readers}
     if review.more_readers:
-        return _("%(n)s agents read this file, %(more)s more are not shown") % told
-    return ngettext("%(n)s agent reads this file", "%(n)s agents read this file", told["n"]) % told
+        return _("%(n)s agents read this file, %(more)s more are not shown") % values
+    return ngettext("%(n)s agent reads this file", "%(n)s agents read this file", values["n"]) % values
 
 
 # ---- several at once

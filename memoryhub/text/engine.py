@@ -101,9 +101,9 @@ class TimedUtf8:
         return self._found(self._timed.fullmatch, data, pos)
 
     @staticmethod
-    def _found(look: Any, data: bytes, pos: int) -> InBytes | None:
+    def _found(search: Any, data: bytes, pos: int) -> InBytes | None:
         text = data.decode("utf-8", "surrogatepass")
-        found = look(text, len(data[:pos].decode("utf-8", "surrogatepass")))
+        found = search(text, len(data[:pos].decode("utf-8", "surrogatepass")))
         return InBytes(found, text) if found else None
 
 

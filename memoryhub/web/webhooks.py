@@ -78,10 +78,10 @@ def set_digest(request: HttpRequest) -> HttpResponse:
     hour = given if given < 24 else None
     zone = timezone.get_current_timezone_name()
     if notify.set_mail_hour(request.space, request.actor, hour, zone, timezone.now()):
-        told = _("Sent daily at %(hour)s:00, %(zone)s.") % {"hour": hour, "zone": zone}
+        message = _("Sent daily at %(hour)s:00, %(zone)s.") % {"hour": hour, "zone": zone}
     else:
-        told = _("No mail is sent.")
-    return redirect_with_notice(request, told)
+        message = _("No mail is sent.")
+    return redirect_with_notice(request, message)
 
 
 def redirect_with_notice(request: HttpRequest, says: str) -> HttpResponse:

@@ -341,9 +341,9 @@ def test_many_different_calls_are_compared_up_to_a_limit(desk):
     for number in range(agents_behind.MAX_REQUESTS + 5):
         get(desk, task=f"Count to {number}.", thread=f"t-{number}")
     for _ in "first", "again":  # what is remembered makes no difference
-        standings = prompts.standings(Space.objects.get(pk=desk.space.pk), [desk.scout])
-        assert [one.is_current for one in standings] == [True] * agents_behind.MAX_REQUESTS + [False] * 5
-        assert not any(one.is_behind for one in standings)
+        thread_statuses = prompts.thread_statuses(Space.objects.get(pk=desk.space.pk), [desk.scout])
+        assert [one.is_current for one in thread_statuses] == [True] * agents_behind.MAX_REQUESTS + [False] * 5
+        assert not any(one.is_behind for one in thread_statuses)
 
 
 def test_a_list_says_of_alike_threads_what_each_of_them_says(desk):
@@ -353,7 +353,7 @@ def test_a_list_says_of_alike_threads_what_each_of_them_says(desk):
     files.write(desk.space, HUB, PATH, b"- two\n")
     get(desk, dialect="hub", thread="t-29")
     space = Space.objects.get(pk=desk.space.pk)
-    each = [one for one in prompts.standings(space, [desk.scout]) if one.is_behind]
+    each = [one for one in prompts.thread_statuses(space, [desk.scout]) if one.is_behind]
     listed = row(desk)
     assert (
         (listed.behind, listed.is_current, listed.delivery.thread_id) == (len(each), True, "t-29") == (29, True, "t-29")

@@ -150,7 +150,9 @@ def _in_chinese(lines: Lines) -> Iterator[tuple[chinese.Rule, int, int]]:
 
 def _places(sign: Sign, lines: Lines, stretches: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     for match in _matches(sign, lines, stretches):
-        if not _is_told(sign, lines, *match.span()) and not (sign.is_weak and _is_by_the_way(lines, *match.span())):
+        if not _is_only_described(sign, lines, *match.span()) and not (
+            sign.is_weak and _is_by_the_way(lines, *match.span())
+        ):
             yield match.span()
 
 
@@ -194,7 +196,7 @@ def _near_needed(sign: Sign, text: str, places: Iterable[int], end: int) -> Iter
             yield place
 
 
-def _is_told(sign: Sign, lines: Lines, start: int, end: int) -> bool:
+def _is_only_described(sign: Sign, lines: Lines, start: int, end: int) -> bool:
     """Whether the words around a place only tell of what stands there, or warn of it."""
     text = lines.normalised
     before = text[max(text.rfind("\n", 0, start) + 1, start - _NEAR) : start]

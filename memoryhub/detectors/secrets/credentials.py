@@ -225,7 +225,7 @@ def credentials(lines: Lines) -> Iterator[Hit]:
                 continue
             match = pattern.search(text, max(0, at - reach), at + _MAX_PATTERN)
             looked = match.end() if match else at + _MAX_PATTERN // 2
-            if match and _is_secret(match["secret"][:80]) and not (kind == SEED and _is_told(match["secret"])):
+            if match and _is_secret(match["secret"][:80]) and not (kind == SEED and _is_known_seed(match["secret"])):
                 yield *match.span("secret"), kind
 
 
@@ -239,7 +239,7 @@ def _discord_tokens(text: str, words: str) -> Iterator[Hit]:
                 yield *match.span(), "Discord bot token"
 
 
-def _is_told(phrase: str) -> bool:
+def _is_known_seed(phrase: str) -> bool:
     """The seed phrases that tools for tests have, which everybody knows: one word again and again."""
     return len(set(phrase.split())) < 4
 

@@ -71,7 +71,7 @@ def plan_uninstall(hook: AgentHook, path: str) -> SettingsChange:
     command = installed_command(hook, text)
     if now is None or not command:
         return SettingsChange(path, now, now)
-    for kept in kept_files(path):
+    for kept in backups_of(path):
         earlier = read_settings(kept)
         if earlier is not None and _made(hook, earlier, command) == text:
             return SettingsChange(path, now, earlier, kept)
@@ -87,7 +87,7 @@ def _made(hook: AgentHook, earlier: bytes, command: str) -> str:
         return ""
 
 
-def kept_files(path: str) -> list[str]:
+def backups_of(path: str) -> list[str]:
     """The files under which earlier states of a settings file are kept, newest first."""
     folder, name = os.path.split(path)
     try:
@@ -137,7 +137,7 @@ def _back_up(change: SettingsChange) -> str:
     """Keeps the file as it is under a name of its own; the same content is kept once."""
     if change.before is None:
         return ""
-    kept = kept_files(change.path)
+    kept = backups_of(change.path)
     for one in kept:
         if read_settings(one) == change.before:
             return one

@@ -50,10 +50,10 @@ def read_import(kind: str, folder: Folder) -> list[Item]:
         raise Invalid(f"Nothing to import was found. Expected: {IMPORT_FORMATS[kind].says}", code="nothing_found")
     if len(items) > MAX_ITEMS:
         raise Invalid(f"These are {len(items):,} items; {MAX_ITEMS:,} go into one import.", code="too_many")
-    return [as_kept(item) for item in items]
+    return [as_storable(item) for item in items]
 
 
-def as_kept(item: Item) -> Item:
+def as_storable(item: Item) -> Item:
     try:
         return replace(item, name=storable(item.name), details=storable(item.details))
     except RecursionError:

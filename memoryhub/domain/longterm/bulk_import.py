@@ -43,8 +43,8 @@ def import_entries(space: Space, actor: Actor, data: bytes) -> Job | int:
     """Brings exported entries in under new numbers: at once, or as a job where there are many; says how many, or which job."""
     require(actor, "promote")
     is_checked = data.count(b"\n") <= MAX_CHECKED_AT_ONCE
-    look = entry_files.check_import if is_checked else entry_files.import_without_secrets
-    lines = look(space, actor, data)
+    check = entry_files.check_import if is_checked else entry_files.import_without_secrets
+    lines = check(space, actor, data)
     entries.lock_space(space)
     if len(lines) <= MAX_AT_ONCE and len(data) <= MAX_BYTES_AT_ONCE:
         first = _first_number(space, len(lines))

@@ -19,7 +19,7 @@ from memoryhub.domain.prompts.agents_behind import (
     agent_rows,
     agents_called_last,
     rows_with_tokens,
-    standings,
+    thread_statuses,
     threads_behind,
 )
 from memoryhub.domain.prompts.assemble import (

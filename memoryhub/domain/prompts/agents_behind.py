@@ -92,8 +92,8 @@ SIZES = prepared(lambda space, wanted: PromptText.objects.within(space).filter(a
 
 
 def rows_for(space: Space, agents: list[Agent]) -> list[AgentRow]:
-    by_agent: dict[int, list[ThreadStanding]] = {}
-    for one in grouped_standings(space, agents):
+    by_agent: dict[int, list[ThreadStatus]] = {}
+    for one in grouped_statuses(space, agents):
         by_agent.setdefault(one.delivery.agent_id, []).append(one)
     last = {pk: threads[0] for pk, threads in by_agent.items()}
     shas = {one.delivery.sha256 for one in last.values()}
@@ -145,7 +145,7 @@ class PromptNow:
 
 
 @dataclass(frozen=True, slots=True)
-class ThreadStanding:
+class ThreadStatus:
     """What a thread got last, and whether it would get the same bytes now; `now` is None where that is not known."""
 
     delivery: Delivery
@@ -188,38 +188,38 @@ class ThreadStanding:
         return max(found, key=lambda one: one[2] - one[1], default=None)
 
 
-def standings(space: Space, agents: Iterable[Agent]) -> list[ThreadStanding]:
+def thread_statuses(space: Space, agents: Iterable[Agent]) -> list[ThreadStatus]:
     """Each live thread with what it would get now for what it asked then, newest first."""
-    return standings_of(space, agents, [StoredRequest(one) for one in live_threads(space, agents)])
+    return statuses_of(space, agents, [StoredRequest(one) for one in live_threads(space, agents)])
 
 
-def standings_of(space: Space, agents: Iterable[Agent], stored: list[StoredRequest]) -> list[ThreadStanding]:
+def statuses_of(space: Space, agents: Iterable[Agent], stored: list[StoredRequest]) -> list[ThreadStatus]:
     """What each of these calls would get now. This is the one place that says what is up to date: pages, API and metrics
     read it."""
     by_pk = {agent.pk: agent for agent in agents}
     texts = stored_texts(space.pk, stored)
-    look = LookedUp(space, working_ids(space, {one.delivery.agent_id for one in stored if one.query}))
+    cached = LookedUp(space, working_ids(space, {one.delivery.agent_id for one in stored if one.query}))
     out = []
     for one in stored:
         text = texts.get(one.delivery.sha256, b"")
-        now = look.prompt_now(by_pk[one.delivery.agent_id], one, text) if one.is_comparable else None
+        now = cached.prompt_now(by_pk[one.delivery.agent_id], one, text) if one.is_comparable else None
         sha256 = hashlib.sha256(text).hexdigest() if one.is_masked else one.delivery.sha256
-        out.append(ThreadStanding(one.delivery, now, sha256, one.looks_back, is_guess=not one.delivery.asked))
+        out.append(ThreadStatus(one.delivery, now, sha256, one.looks_back, is_guess=not one.delivery.asked))
     return out
 
 
-def grouped_standings(space: Space, agents: list[Agent]) -> list[ThreadStanding]:
-    """`standings` with a row for all threads that asked the same and got the same: lists of many agents need no more. Where
+def grouped_statuses(space: Space, agents: list[Agent]) -> list[ThreadStatus]:
+    """`thread_statuses` with a row for all threads that asked the same and got the same: lists of many agents need no more. Where
     the prompt depends on the thread, each thread has a row."""
     groups = grouped_threads(space, agents)
-    found = standings_of(space, agents, [StoredRequest(delivery) for delivery, _, _ in groups])
+    found = statuses_of(space, agents, [StoredRequest(delivery) for delivery, _, _ in groups])
     apart = {one.delivery.agent_id for one in found if one.now and one.now.per_thread}
     out = [
         replace(one, count=count, others=threads)
         for one, (_, count, threads) in zip(found, groups, strict=True)
         if one.delivery.agent_id not in apart
     ]
-    return out + standings(space, [agent for agent in agents if agent.pk in apart])
+    return out + thread_statuses(space, [agent for agent in agents if agent.pk in apart])
 
 
 prompts_now: Cache[PromptNow] = Cache(
@@ -312,7 +312,7 @@ def threads_behind(rows: Iterable[AgentRow]) -> list[BehindThread]:
     return sorted(found, key=lambda one: one.last_at, reverse=True)
 
 
-def as_behind(one: ThreadStanding, agent: Agent, thread: str, last_at: datetime) -> BehindThread:
+def as_behind(one: ThreadStatus, agent: Agent, thread: str, last_at: datetime) -> BehindThread:
     older = one.older_file or ("", 0, 0)
     return BehindThread(agent.pk, agent.slug, thread, *older, last_at, StoredRequest(one.delivery).values)
 
@@ -327,4 +327,4 @@ def measure_behind(only: str) -> Iterator[tuple[str, int]]:
     called = set(Delivery.objects.filter(last_at__gte=since).values_list("space_id", flat=True).distinct())
     for space in Space.objects.filter(pk__in=called, **({"slug": only} if only else {})).order_by("slug"):
         agents = Agent.objects.within(space).filter(seen_at__gte=since).order_by("-seen_at")[:MAX_MEASURED]
-        yield space.slug, sum(one.count for one in grouped_standings(space, list(agents)) if one.is_behind)
+        yield space.slug, sum(one.count for one in grouped_statuses(space, list(agents)) if one.is_behind)

@@ -19,7 +19,7 @@ from memoryhub.db.prepared import prepared
 from memoryhub.detectors import secrets
 from memoryhub.domain import jobs
 from memoryhub.domain.prompts import agents_behind
-from memoryhub.domain.prompts.agents_behind import BehindThread, ThreadStanding
+from memoryhub.domain.prompts.agents_behind import BehindThread, ThreadStatus
 from memoryhub.domain.prompts.assemble import Prompt, parts_json
 from memoryhub.domain.prompts.requests import PromptRequest, as_stored, mask
 from memoryhub.domain.spaces import get_setting
@@ -142,13 +142,13 @@ class AgentThread:
 
     thread_id: str
     delivery: Delivery
-    standing: ThreadStanding
+    standing: ThreadStatus
     behind: BehindThread | None
 
 
 def threads_of(space: Space, agent: Agent) -> list[AgentThread]:
     """Up to 50 threads of the last days, latest first, each with what it got last."""
-    found = agents_behind.standings(space, [agent])[:50]
+    found = agents_behind.thread_statuses(space, [agent])[:50]
     return [
         AgentThread(
             one.delivery.thread_id,

@@ -21,7 +21,7 @@ from memoryhub.domain.proposals.drafts import (
 )
 from memoryhub.domain.proposals.from_disk import (
     asked_since,
-    kept_by_program,
+    changes_of_program,
     outdate_write,
     problem_on_disk,
     propose_before_write,

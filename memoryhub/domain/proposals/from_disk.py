@@ -244,7 +244,7 @@ def outdate_write(space: Space, number: int, why: str) -> None:
         outdate(proposal, why)
 
 
-def kept_by_program(space: Space, program: str) -> list[Proposal]:
+def changes_of_program(space: Space, program: str) -> list[Proposal]:
     """The proposals for changes that a program itself keeps until somebody decides, whatever became of them; newest first."""
     mine = Proposal.objects.within(space).filter(agent_name=program, change__has_key="pending")
     return list(mine.defer("content").order_by("-number")[:MAX_KEPT])

@@ -93,7 +93,7 @@ def take_in_pending(space: Space) -> Waiting:
     for mount, home, program, read in homes(space):
         known = {
             one.change["pending"]: one
-            for one in proposals.kept_by_program(space, program)
+            for one in proposals.changes_of_program(space, program)
             if one.path.startswith(mount.prefix)
         }
         found, odd = read(home)

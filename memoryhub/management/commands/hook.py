@@ -76,7 +76,7 @@ class Answer:
 GOES_ON = Answer(True)
 
 
-def run_hook(program: str, data_dir: str, given: TextIO, told: TextIO) -> int:
+def run_hook(program: str, data_dir: str, given: TextIO, output: TextIO) -> int:
     """Reads the call, decides and prints. Whatever goes wrong, the agent gets an answer that it understands."""
     raw = given.buffer.read(MAX_INPUT + 1)
     held = held_list.read_held(data_dir)
@@ -88,8 +88,8 @@ def run_hook(program: str, data_dir: str, given: TextIO, told: TextIO) -> int:
         print(f"memoryhub hook: {type(error).__name__}: {error}", file=sys.stderr)
         answer = Answer(False, UNREADABLE) if held else GOES_ON
     if not answer.allows:
-        told.write(json.dumps(as_output(program, answer)) + "\n")
-        told.flush()
+        output.write(json.dumps(as_output(program, answer)) + "\n")
+        output.flush()
     return 0
 
 

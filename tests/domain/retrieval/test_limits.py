@@ -85,7 +85,7 @@ def test_prompts_take_them_too(memory, forge, client):
 def test_what_a_call_named_is_asked_again_for_what_is_up_to_date(memory, forge, client):
     call = Caller(client, accounts.create_token(memory, HUB, agent=forge)[1])
     call("POST", "prompt", {"dialect": "hub", "query": QUERY, "hot": 1, "cold": 1}, Accept="text/plain")
-    assert [one.is_behind for one in prompts.standings(memory, [forge])] == [False]
+    assert [one.is_behind for one in prompts.thread_statuses(memory, [forge])] == [False]
 
 
 @pytest.mark.parametrize(

@@ -224,12 +224,12 @@ def dry_run_rule(
     past = Proposal.objects.within(space).exclude(path="").select_related("agent").order_by("-number")
     tried = [proposal for proposal in past[:MAX_TRIED] if rule_applies(rule, proposal.path, proposal.agent)]
     if policy == Policy.REVIEW:
-        return DryRun(policy, len(tried), [], _applied_at_once(space, rule))
+        return DryRun(policy, len(tried), [], _count_unreviewed(space, rule))
     hit = [one for one in tried if policy == Policy.READ_ONLY or conditions_hold(rule, one)]
     return DryRun(policy, len(tried), hit)
 
 
-def _applied_at_once(space: Space, rule: PolicyRule) -> int:
+def _count_unreviewed(space: Space, rule: PolicyRule) -> int:
     """How many of the newest thousand revisions by agents, which nobody approved, a rule is about."""
     newest = Revision.objects.within(space).filter(actor_kind="agent", proposal=None).order_by("-pk")
     if rule.agent:
