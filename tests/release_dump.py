@@ -62,12 +62,12 @@ def run(hub: Hub, tree: Path, environment: dict[str, str], *arguments: str) -> b
 def fill(hub: Hub, tree: Path, environment: dict[str, str]) -> None:
     """One of each: files with history, proposals in each state, records, working and long-term memory, settings."""
 
-    def told(*arguments: str) -> dict[str, Any]:
+    def run_json(*arguments: str) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(run(hub, tree, environment, *arguments, "--json"))
         return found
 
-    person = told("user", "add", "olga", "--role", "owner", "--email", "olga@example.org")["token"]
-    agent = told("agent", "add", "forge", "--dialect", "hub")["token"]
+    person = run_json("user", "add", "olga", "--role", "owner", "--email", "olga@example.org")["token"]
+    agent = run_json("agent", "add", "forge", "--dialect", "hub")["token"]
     for line in (["mount", "add", "/own/", "--database", "--policy", "trusted"], ["mount", "add", "/runs/", "--thread"],
                  ["source", "add", "/memories/team.md"]):  # fmt: skip
         run(hub, tree, environment, *line)

@@ -55,8 +55,8 @@ def logged(**more):
 
 
 def fresh(door: str) -> str:
-    said = "".join(random.Random(f"{door} of today").choices(string.ascii_letters + string.digits, k=34))
-    return said[:24] if door == "pair in a path" else "gh" + "p_" + said + "7Q"
+    as_text = "".join(random.Random(f"{door} of today").choices(string.ascii_letters + string.digits, k=34))
+    return as_text[:24] if door == "pair in a path" else "gh" + "p_" + as_text + "7Q"
 
 
 @pytest.fixture
@@ -98,8 +98,8 @@ def test_a_text_with_a_key_is_refused_and_told_of(client, space, forge, door: st
     files.write(space, HUB, OLD, b"old")
     call = forge if who == "forge" else as_person(client, space, who, "editor")
     method, path, body = TEXT_DOORS[door]
-    said = call(method, path, json.dumps(body).replace("KEY", key)).content.decode()
-    assert "secret" in said and key not in said
+    as_text = call(method, path, json.dumps(body).replace("KEY", key)).content.decode()
+    assert "secret" in as_text and key not in as_text
     assert holding(key) == []
     assert files.read(space, OLD).content == b"old"
     assert not files.exists(space, NEW) and not Proposal.objects.exists()
@@ -169,7 +169,7 @@ def holding(key: str) -> list[str]:
         for (table,) in cursor.fetchall():
             cursor.execute(f"SELECT * FROM {table}")
             for column, values in zip(cursor.description, zip(*cursor.fetchall(), strict=True), strict=True):
-                if any(key.lower() in said(value).lower() for value in values if value is not None):
+                if any(key.lower() in as_text(value).lower() for value in values if value is not None):
                     found.append(f"{table}.{column.name}")
     return found
 
@@ -186,7 +186,7 @@ def filled() -> str:
     return " UNION ALL ".join(f"SELECT '{table}' WHERE EXISTS (SELECT FROM {table})" for table in tables)
 
 
-def said(value) -> str:
+def as_text(value) -> str:
     if not isinstance(value, bytes | memoryview):
         return str(value)
     data = bytes(value)

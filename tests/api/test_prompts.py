@@ -47,7 +47,7 @@ def ask(client, secret):
     return ask
 
 
-def told(answer):
+def parsed(answer):
     return json.loads(answer.content)
 
 
@@ -81,7 +81,7 @@ def test_json_is_for_those_who_ask_for_it(ask, accept, kind):
 def test_json_says_where_every_byte_came_from(ask, space):
     Proposal.objects.create(space=space, number=3, path=AGENTS, kind="edit", same_as="x", agent_name="counter")
     answer = ask("application/json", dialect="plain")
-    body = told(answer)
+    body = parsed(answer)
     assert set(body) >= {
         "dialect", "text", "fragment", "placement", "sha256", "bytes", "tokens_estimate", "sources", "parts", "warnings", "pending",
     }  # fmt: skip
@@ -113,29 +113,29 @@ def test_a_comment_keeps_the_etag_of_the_text(ask, space):
     put(space, AGENTS, "one <!-- said otherwise -->\n")
     spaces.mark_setup(space)
     assert ask(etag=first["ETag"]).status_code == 304
-    assert told(ask("application/json"))["sources"][0]["revision"] == 2
+    assert parsed(ask("application/json"))["sources"][0]["revision"] == 2
     put(space, AGENTS, "two\n")
     spaces.mark_setup(space)
     assert ask(etag=first["ETag"]).status_code == 200
 
 
 def test_a_new_proposal_shows_in_the_json_at_once(ask, space):
-    assert told(ask("application/json"))["pending"] == []
+    assert parsed(ask("application/json"))["pending"] == []
     Proposal.objects.create(space=space, number=7, path=AGENTS, kind="edit", same_as="x", agent_name="counter")
-    assert told(ask("application/json"))["pending"] == [7]
+    assert parsed(ask("application/json"))["pending"] == [7]
 
 
 def test_dialects_are_chosen_by_name_and_version(ask):
-    body = told(ask("application/json", dialect="deepagents/0.7.1"))
+    body = parsed(ask("application/json", dialect="deepagents/0.7.1"))
     assert (body["dialect"], body["verified"]) == ("deepagents/0.6.3", False)  # no template is known yet
     assert body["text"] == f"Base.\n\n{AGENTS}\n\none"
-    assert told(ask("application/json", dialect="deepagents/9.0"))["verified"] is False
+    assert parsed(ask("application/json", dialect="deepagents/9.0"))["verified"] is False
     assert ask(dialect="synaptic").content == b"Base.\n<agent_memory>\none <!-- for people -->\n</agent_memory>\n"
 
 
 def test_an_unknown_dialect_is_refused_with_the_list(ask):
     answer = ask(dialect="nonsense")
-    error = told(answer)["error"]
+    error = parsed(answer)["error"]
     assert (answer.status_code, error["code"]) == (422, "unknown_dialect")
     assert "deepagents/0.6.3" in error["dialects"]
 
@@ -153,7 +153,7 @@ def test_an_unknown_dialect_is_refused_with_the_list(ask):
 def test_what_does_not_validate_is_422(ask, query):
     answer = ask(**query)
     assert answer.status_code == 422
-    assert told(answer)["error"]["message"]
+    assert parsed(answer)["error"]["message"]
 
 
 def test_back_then(ask, space):
@@ -182,7 +182,7 @@ def test_post_brings_a_base_prompt(client, secret):
         ({"thread": {}}, "invalid"),
     ):
         answer = post(wrong)
-        assert (answer.status_code, told(answer)["error"]["code"]) == (422, code)
+        assert (answer.status_code, parsed(answer)["error"]["code"]) == (422, code)
     assert post({"system_prompt": "x" * (1024 * 1024 + 1)}).status_code == 413
 
 
@@ -196,7 +196,7 @@ def test_other_methods_are_refused(client, secret):
 
 def test_without_a_good_token_there_is_nothing(client, ask, space, counter):
     bare = client.get(HERE)
-    assert (bare.status_code, told(bare)["error"]["code"], bare["WWW-Authenticate"]) == (
+    assert (bare.status_code, parsed(bare)["error"]["code"], bare["WWW-Authenticate"]) == (
         401,
         "unauthenticated",
         "Bearer",
@@ -215,16 +215,16 @@ def test_without_a_good_token_there_is_nothing(client, ask, space, counter):
 def test_whose_token_is_not_known_is_told_that_first(client, asked):
     for headers in ({}, {"Authorization": "Bearer mh_nobody_x"}):
         answer = client.get(HERE + asked, headers=headers)
-        assert (answer.status_code, told(answer)["error"]["code"]) == (401, "unauthenticated")
+        assert (answer.status_code, parsed(answer)["error"]["code"]) == (401, "unauthenticated")
         bad = client.post(HERE, "no json", content_type="application/json", headers=headers)
-        assert (bad.status_code, told(bad)["error"]["code"]) == (401, "unauthenticated")
+        assert (bad.status_code, parsed(bad)["error"]["code"]) == (401, "unauthenticated")
     assert through_wsgi("mh_nobody_x", query=asked[1:]).status_code == 401
 
 
 def test_a_scope_that_is_missing_and_an_agent_that_is_off(ask, space, counter):
     _, files_only = accounts.create_token(space, HUB, agent=counter, scopes=["files"])
     answer = ask(token=files_only)
-    assert (answer.status_code, told(answer)["error"]["code"]) == (403, "scope_missing")
+    assert (answer.status_code, parsed(answer)["error"]["code"]) == (403, "scope_missing")
     prompts.change_agent(counter, HUB, is_on=False)
     assert ask().status_code == 403
 
@@ -241,7 +241,7 @@ def test_a_person_looks_at_any_agent_of_the_space_and_leaves_no_delivery(ask, sp
     _, mine = accounts.create_token(space, Actor.of_person(rk, "viewer"), person=rk)
     assert ask(token=mine, agent="counter", dialect="plain").content.startswith(b"Base.")
     answer = ask(token=mine)
-    assert (answer.status_code, told(answer)["error"]["code"]) == (422, "agent_required")
+    assert (answer.status_code, parsed(answer)["error"]["code"]) == (422, "agent_required")
     other = prompts.create_agent(spaces.create(HUB, "elsewhere"), HUB, "stranger")
     assert ask(token=mine, agent=other.slug).status_code == 404
     assert not Delivery.objects.exists()
@@ -323,7 +323,7 @@ def test_wsgi_answers_as_django_does(ask, secret):
 
 def test_wsgi_refuses_in_the_one_shape(secret):
     answer = through_wsgi("mh_wrong")
-    assert (answer.status_code, told(answer)["error"]["code"]) == (401, "unauthenticated")
+    assert (answer.status_code, parsed(answer)["error"]["code"]) == (401, "unauthenticated")
     assert answer["WWW-Authenticate"] == "Bearer"
     assert through_wsgi(secret, "/api/v1/nothing").status_code == 404
 
@@ -351,7 +351,7 @@ def test_a_client_reports_its_template(client, ask, secret, counter):
     assert ask(dialect="deepagents").content == f"Base.\n\n{AGENTS}\n\none".encode()
     counter.refresh_from_db()
     assert counter.reported == {"library": "deepagents", "version": "0.7.9"}
-    assert told(report("no slot"))["error"]["code"] == "invalid_template"
+    assert parsed(report("no slot"))["error"]["code"] == "invalid_template"
     assert report("{agent_memory}", version="0.1").status_code == 422
 
 

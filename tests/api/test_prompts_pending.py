@@ -21,7 +21,7 @@ def furnished(slug):
     return space, prompts.create_agent(space, HUB, "forge")
 
 
-def asked(space, agent, old="one", path=PATH):
+def propose_edit(space, agent, old="one", path=PATH):
     change = {"old_string": old, "new_string": f"{old} of {space.slug}"}
     return proposals.propose(space, agent, kind="edit", path=path, change=change).number
 
@@ -31,11 +31,11 @@ def test_a_prompt_names_what_waits_for_its_own_sources(way_in):
     call = Caller(way_in, accounts.create_token(space, HUB, agent=forge)[1])
     other, stranger = furnished("theirs")
     for old in ("one", "two"):
-        asked(other, stranger, old)
+        propose_edit(other, stranger, old)
     assert call("GET", "prompt", Accept="application/json").json()["pending"] == []
-    asked(space, forge, path="/memories/other.md")
-    number = asked(space, forge)
-    asked(other, stranger, "- two")
+    propose_edit(space, forge, path="/memories/other.md")
+    number = propose_edit(space, forge)
+    propose_edit(other, stranger, "- two")
     assert call("GET", "prompt", Accept="application/json").json()["pending"] == [number]
     assert prompts.assemble(space, forge).pending == (number,)
     proposals.withdraw(space, forge, number)

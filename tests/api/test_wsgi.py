@@ -153,8 +153,8 @@ def test_a_search_is_answered_as_django_does(space, forge):
         assert same(forge.secret, "GET", f"search?{query}").status_code in (200, 400, 422)
     assert same(forge.secret, "GET", "search?q=refund&layers=files").json()["items"][0]["created_at"].endswith("Z")
     assert same(forge.secret, "HEAD", "search?q=refund").content == b""
-    asked = {"PATH_INFO": "/api/v1/search", "REQUEST_METHOD": "GET", "QUERY_STRING": "q=a&layers=files&limit=10"}
-    assert wsgi.answer_for(asked)
+    sent_sql = {"PATH_INFO": "/api/v1/search", "REQUEST_METHOD": "GET", "QUERY_STRING": "q=a&layers=files&limit=10"}
+    assert wsgi.answer_for(sent_sql)
     only_files = accounts.create_token(space, HUB, agent=prompts.create_agent(space, HUB, "other"), scopes=["files"])[1]
     assert same(only_files, "GET", "search?q=refund").status_code == 403
 
@@ -222,8 +222,8 @@ def test_a_text_that_waits_to_be_written_is_not_answered_from_the_cache(space, a
 def test_a_proposal_that_still_waits_is_a_304(space, forge, agent):
     files.write(space, HUB, "/hub/a.md", b"one")
     mine = space.agents.get(slug="forge")
-    asked = proposals.propose(space, mine, kind="write", path="/hub/a.md", content=b"two")
-    path = f"proposals/{asked.number}"
+    sent_sql = proposals.propose(space, mine, kind="write", path="/hub/a.md", content=b"two")
+    path = f"proposals/{sent_sql.number}"
     first = same(forge.secret, "GET", path)
     assert first.status_code == 200
     again = same(forge.secret, "GET", path, If_None_Match=f'W/{first["ETag"]}, "x"')
@@ -243,30 +243,32 @@ def test_a_proposal_that_still_waits_is_a_304(space, forge, agent):
 
 
 @pytest.fixture
-def asked(monkeypatch):
+def sent_sql(monkeypatch):
     """The prepared statements from now on."""
-    asked, rows = [], statements.rows
-    monkeypatch.setattr(statements, "rows", lambda sql, *rest, **more: (asked.append(sql), rows(sql, *rest, **more))[1])
-    return asked
+    sent_sql, rows = [], statements.rows
+    monkeypatch.setattr(
+        statements, "rows", lambda sql, *rest, **more: (sent_sql.append(sql), rows(sql, *rest, **more))[1]
+    )
+    return sent_sql
 
 
-def test_ten_files_are_one_statement_and_unchanged_ones_none_but_the_token(space, agent, asked):
+def test_ten_files_are_one_statement_and_unchanged_ones_none_but_the_token(space, agent, sent_sql):
     wanted = [f"/hub/{number}.md" for number in range(10)]
     for path in wanted:
         files.write(space, HUB, path, b"text")
     agent("GET", "prompt")
-    asked.clear()
+    sent_sql.clear()
     assert agent("POST", "batch", {"paths": wanted[:9]}).status_code == 200
-    assert asked == [statement("NULL"), READ_ROWS]
-    asked.clear()
+    assert sent_sql == [statement("NULL"), READ_ROWS]
+    sent_sql.clear()
     answer = agent("POST", "batch", {"paths": wanted[:9]})
     assert agent("GET", "files/hub/3.md").status_code == 200
-    assert asked == [statement("NULL")] * 2
-    asked.clear()
+    assert sent_sql == [statement("NULL")] * 2
+    sent_sql.clear()
     files.write(space, HUB, wanted[0], b"another text")
-    asked.clear()
+    sent_sql.clear()
     assert agent("POST", "batch", {"paths": wanted[:9]}).json()["files"][0]["content"] == "another text"
-    assert asked == [statement("NULL"), READ_ROWS]
+    assert sent_sql == [statement("NULL"), READ_ROWS]
     assert answer.json()["files"][0]["content"] == "text"
 
 

@@ -240,21 +240,21 @@ def take_turns(
         for what, (ask, status) in (CALLS | PAGES).items():
             lines = to_warm if not number else 4 if what in CALLS else 1
             for place in places:
-                each, told = asked(place, ask, status, lines, seconds, used)
+                each, told = cost_of(place, ask, status, lines, seconds, used)
                 assert not told.wrong, f"{what} in {place.name}: {told.first_wrong!r}"
                 if number:
                     taken = Taken(each, statistics.median(told.took) * 1e3, told.percentile(0.95) * 1e3)
                     place.taken.setdefault(what, []).append(taken)
 
 
-def asked(
+def cost_of(
     place: Place, ask: Ask, status: int, lines: int, seconds: float, used: Callable[[Address], float]
 ) -> tuple[float, load.Told]:
     """Milliseconds of processor for each answer, and how long they took; longer where none came in that time."""
     before = used(place.address)
     told = load.run(place.address, lambda: ask(place), status=status, lines=lines, seconds=seconds)
     if not told.took:
-        return asked(place, ask, status, lines, 4 * seconds, used)
+        return cost_of(place, ask, status, lines, 4 * seconds, used)
     spent = max(used(place.address) - before, TICK / 2)
     return spent / (len(told.took) + lines) * 1e3, told
 

@@ -93,7 +93,7 @@ def test_an_answer_that_takes_longer_than_a_round_is_waited_for():
     with ThreadingHTTPServer(("127.0.0.1", 0), Slow) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         place = growth.Place("one", "one", "", address=server.server_address)
-        each, told = growth.asked(place, lambda place: place.page(""), 200, 1, 0.001, lambda _: 0.0)
+        each, told = growth.cost_of(place, lambda place: place.page(""), 200, 1, 0.001, lambda _: 0.0)
         server.shutdown()
     assert told.took and not told.wrong
     assert each > 0

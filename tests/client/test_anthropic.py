@@ -49,7 +49,7 @@ STORY = [
 ]
 
 
-def said(tool, command):
+def outcome_of(tool, command):
     try:
         return "text", tool.call(command)
     except tools.ToolError as error:
@@ -59,7 +59,7 @@ def said(tool, command):
 def test_every_answer_is_the_sdks_own(either, tmp_path):
     stock, ours = sdk.BetaLocalFilesystemMemoryTool(str(tmp_path)), tools.MemoryHubTool(either.hub)
     for command in STORY:
-        assert said(ours, command) == said(stock, command), command
+        assert outcome_of(ours, command) == outcome_of(stock, command), command
 
 
 def test_a_folder_is_listed_two_levels_deep(trusted):
@@ -93,7 +93,7 @@ def test_the_same_names_in_the_same_order_as_the_sdk(either, tmp_path):
 
 @pytest.mark.parametrize("path", ["/memoriesX", "/memoriesX/a.md", "/memories/../secret", "memories/a.md", "/"])
 def test_memories_is_a_whole_segment(trusted, path):
-    kind, text = said(tools.MemoryHubTool(trusted.hub), {"command": "view", "path": path})
+    kind, text = outcome_of(tools.MemoryHubTool(trusted.hub), {"command": "view", "path": path})
     assert kind == "error"
     assert "/memories" in text
 
@@ -119,8 +119,8 @@ def test_what_builds_on_another_says_so_and_which_thread_asks(review):
     review.put(NOTES, "one\ntwo\n")
     tool = tools.MemoryHubTool(review.hub, thread_id="t-8")
     tool.call({"command": "str_replace", "path": NOTES, "old_str": "one", "new_str": "first"})
-    said = tool.call({"command": "str_replace", "path": NOTES, "old_str": "first", "new_str": "1st"})
-    assert "builds on your proposal 1 " in said
+    outcome_of = tool.call({"command": "str_replace", "path": NOTES, "old_str": "first", "new_str": "1st"})
+    assert "builds on your proposal 1 " in outcome_of
     assert [one.thread_id for one in review.hub.proposals()] == ["t-8", "t-8"]
 
 
@@ -136,7 +136,7 @@ def test_the_hub_away_is_an_error_that_the_model_reads(review):
     from tests.client.conftest import away
 
     with away(review.hub):
-        kind, text = said(tools.MemoryHubTool(review.hub), {"command": "view", "path": "/memories"})
+        kind, text = outcome_of(tools.MemoryHubTool(review.hub), {"command": "view", "path": "/memories"})
     assert kind == "error"
     assert "cannot be reached" in text
 

@@ -15,7 +15,7 @@ from memoryhub.models import Membership, Person, Space, Token
 pytestmark = pytest.mark.django_db
 
 
-def told(*args):
+def run_command(*args):
     out = io.StringIO()
     call_command(*args, "--json", stdout=out)
     return json.loads(out.getvalue())
@@ -26,14 +26,16 @@ def me(client, token):
 
 
 def test_a_space_a_person_and_an_agent(client):
-    assert told("space", "add", "books", "--name", "Books") == {"space": "books", "name": "Books"}
-    rk = told("user", "add", "rk", "--role", "reviewer", "--space", "books")
+    assert run_command("space", "add", "books", "--name", "Books") == {"space": "books", "name": "Books"}
+    rk = run_command("user", "add", "rk", "--role", "reviewer", "--space", "books")
     assert {k: rk[k] for k in ("user", "space", "role")} == {"user": "rk", "space": "books", "role": "reviewer"}
     assert me(client, rk["token"])["role"] == "reviewer"
-    forge = told("agent", "add", "Forge", "--space", "books", "--dialect", "deepagents/0.7.1")
+    forge = run_command("agent", "add", "Forge", "--space", "books", "--dialect", "deepagents/0.7.1")
     assert set(forge) == {"agent", "space", "token"}
     assert me(client, forge["token"])["agent"] == "forge"
-    reads = told("agent", "token", "Forge", "--space", "books", "--scope", "prompt", "--scope", "files", "--days", "7")
+    reads = run_command(
+        "agent", "token", "Forge", "--space", "books", "--scope", "prompt", "--scope", "files", "--days", "7"
+    )
     assert set(reads) == set(forge) and reads["token"] != forge["token"]
     assert me(client, reads["token"])["scopes"] == ["files", "prompt"]
     assert Token.objects.get(scopes=["files", "prompt"]).expires_at > timezone.now() + timedelta(days=6)
@@ -41,33 +43,33 @@ def test_a_space_a_person_and_an_agent(client):
 
 
 def test_a_second_space_adds_the_membership_and_a_token_for_it(client):
-    told("space", "add", "books")
-    told("space", "add", "notes")
-    first = told("user", "add", "rk", "--role", "owner", "--space", "books")
-    second = told("user", "add", "rk", "--role", "viewer", "--space", "notes")
+    run_command("space", "add", "books")
+    run_command("space", "add", "notes")
+    first = run_command("user", "add", "rk", "--role", "owner", "--space", "books")
+    second = run_command("user", "add", "rk", "--role", "viewer", "--space", "notes")
     assert (me(client, first["token"])["space"], me(client, second["token"])["space"]) == ("books", "notes")
     assert Person.objects.filter(username="rk").count() == 1
     assert Membership.objects.filter(person__username="rk").count() == 2
 
 
 def test_a_password_from_standard_input(monkeypatch):
-    told("space", "add", "books")
+    run_command("space", "add", "books")
     monkeypatch.setattr("sys.stdin", io.StringIO("sieben rote Zwerge\n"))
-    told("user", "add", "rk", "--role", "owner", "--space", "books", "--password-stdin")
+    run_command("user", "add", "rk", "--role", "owner", "--space", "books", "--password-stdin")
     assert accounts.check_password("rk", "sieben rote Zwerge", None).username == "rk"
 
 
 def test_a_person_is_kept_out_and_let_in_again(client):
-    told("space", "add", "books")
-    token = told("user", "add", "rk", "--role", "viewer", "--space", "books")["token"]
-    assert told("user", "deactivate", "rk") == {"user": "rk", "is_active": False}
+    run_command("space", "add", "books")
+    token = run_command("user", "add", "rk", "--role", "viewer", "--space", "books")["token"]
+    assert run_command("user", "deactivate", "rk") == {"user": "rk", "is_active": False}
     assert me(client, token)["error"]["code"] == "unauthenticated"
-    assert told("user", "reactivate", "RK") == {"user": "rk", "is_active": True}
+    assert run_command("user", "reactivate", "RK") == {"user": "rk", "is_active": True}
     assert me(client, token)["role"] == "viewer"
 
 
 def test_whoever_owns_the_hub_can_open_a_new_space():
-    told("space", "add", "books")
+    run_command("space", "add", "books")
     assert Membership.objects.get(space=Space.objects.get(), person=accounts.hub_owner()).role == "owner"
 
 
@@ -89,7 +91,7 @@ def test_refusals_are_one_sentence(args, said):
 
 
 def test_without_a_password_it_prints_a_link_that_signs_in(client):
-    told("space", "add", "books")
+    run_command("space", "add", "books")
     out = io.StringIO()
     call_command("user", "add", "rk", "--role", "viewer", "--space", "books", stdout=out)
     link = re.search(r"/login/once/[\w-]+/", out.getvalue()).group()

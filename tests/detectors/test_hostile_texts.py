@@ -30,7 +30,7 @@ def of_size(unit: str, size: int) -> str:
     return (unit * (size // len(unit) + 1))[:size]
 
 
-def look(text: str) -> object:
+def find_all(text: str) -> object:
     return detectors.find(text, only=ALL)
 
 
@@ -46,7 +46,7 @@ def seconds(work: Callable[[str], object], text: str) -> float:
 
 @cache
 def of_prose(size: int) -> float:
-    return seconds(look, of_size(PROSE, size))
+    return seconds(find_all, of_size(PROSE, size))
 
 
 PREFIX = "gh" + "p_"
@@ -68,7 +68,7 @@ UNITS = {
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
 def test_four_times_a_text_takes_about_four_times_as_long(unit: str) -> None:
     """One line may be the whole text, and every word of it a finding."""
-    small, large = (seconds(look, of_size(unit, size)) for size in (SMALL, LARGE))
+    small, large = (seconds(find_all, of_size(unit, size)) for size in (SMALL, LARGE))
     assert large <= GROWTH * max(small, of_prose(SMALL))
     assert large <= SLOWEST * of_prose(LARGE)
 
@@ -78,7 +78,7 @@ def test_four_times_a_text_takes_about_four_times_as_long(unit: str) -> None:
 @pytest.mark.parametrize("wrapped", ["password: x9!abcd\n", "harmless words about nothing\n"])
 def test_what_is_wrapped_takes_no_longer(wrapped: str, size: int) -> None:
     for text in (b64(of_size(wrapped, size)), " ".join(b64(f"{n} {wrapped}") for n in range(size // 64))):
-        assert seconds(look, text) <= SLOWEST * of_prose(len(text))
+        assert seconds(find_all, text) <= SLOWEST * of_prose(len(text))
 
 
 def test_many_lines_or_one_without_end_tell_no_longer_than_few() -> None:

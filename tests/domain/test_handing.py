@@ -47,13 +47,13 @@ def secret(scene, counter):
 @pytest.fixture
 def handed(secret):
     def handed(query="", dialect="", thread=""):
-        asked = PromptRequest(dialect, query, "", thread)
-        return prompts.prompt_for(accounts.authenticate(secret, beside=prompts.working_column(asked)), asked)
+        sent_sql = PromptRequest(dialect, query, "", thread)
+        return prompts.prompt_for(accounts.authenticate(secret, beside=prompts.working_column(sent_sql)), sent_sql)
 
     return handed
 
 
-def told(prompt):
+def contents_of(prompt):
     return prompt.data, prompt.sources, prompt.revisions, prompt.warnings, prompt.parts, prompt.entries
 
 
@@ -104,9 +104,11 @@ def test_the_caches_hand_out_what_is_assembled_from_nothing(scene, counter, hand
     for _ in range(50):
         changes(scene, counter, tmp_path, rng)
         for query in ("", "Which order?"):
-            asked = {"query": query, "dialect": rng.choice(DIALECTS), "thread": rng.choice(["", "t-1", "t-2"])}
-            got = handed(**asked)
-            assert told(got) == told(prompts.assemble(Space.objects.get(pk=scene.pk), counter, **asked)), asked
+            sent_sql = {"query": query, "dialect": rng.choice(DIALECTS), "thread": rng.choice(["", "t-1", "t-2"])}
+            got = handed(**sent_sql)
+            assert contents_of(got) == contents_of(
+                prompts.assemble(Space.objects.get(pk=scene.pk), counter, **sent_sql)
+            ), sent_sql
 
 
 def test_a_deleted_file_below_a_folder_that_is_away_is_told_alike(scene, counter, handed, tmp_path):
@@ -118,7 +120,7 @@ def test_a_deleted_file_below_a_folder_that_is_away_is_told_alike(scene, counter
     files.delete(scene, HUB, "/far/e.md")
 
     def same():
-        assert told(handed()) == told(prompts.assemble(Space.objects.get(pk=scene.pk), counter))
+        assert contents_of(handed()) == contents_of(prompts.assemble(Space.objects.get(pk=scene.pk), counter))
 
     same()
     away = root.rename(root.with_name("away"))
@@ -131,44 +133,46 @@ def test_a_deleted_file_below_a_folder_that_is_away_is_told_alike(scene, counter
 
 
 @pytest.fixture
-def asked(monkeypatch):
+def sent_sql(monkeypatch):
     """The prepared statements with what they found, from now on."""
-    asked, rows = [], statements.rows
+    sent_sql, rows = [], statements.rows
 
     def noting(sql, *rest, **more):
         found = rows(sql, *rest, **more)
-        asked.append((sql, found))
+        sent_sql.append((sql, found))
         return found
 
     monkeypatch.setattr(statements, "rows", noting)
-    return asked
+    return sent_sql
 
 
-def test_a_text_that_changed_is_sent_alone(scene, counter, handed, asked):
+def test_a_text_that_changed_is_sent_alone(scene, counter, handed, sent_sql):
     for path in PATHS[:3]:
         files.write(scene, HUB, path, path.encode())
     handed()
     handed()
     files.write(scene, HUB, PATHS[1], b"another")
-    asked.clear()
+    sent_sql.clear()
     assert b"another" in handed().data
-    (_, (sql, found), *ledger) = asked
+    (_, (sql, found), *ledger) = sent_sql
     assert sql == inputs_sql.TEXTS and len(ledger) == 1
     assert [row[5] for row in found] == [None, None, None, b"another", None, None]
-    asked.clear()
+    sent_sql.clear()
     prompts.change_agent(counter, HUB, persona="Calm.")
-    asked.clear()
+    sent_sql.clear()
     assert b"Calm." in handed().data
-    assert inputs_sql.TEXTS not in [sql for sql, _ in asked] and len(asked) == 3  # who calls, everything, the delivery
+    assert (
+        inputs_sql.TEXTS not in [sql for sql, _ in sent_sql] and len(sent_sql) == 3
+    )  # who calls, everything, the delivery
 
 
-def test_a_prompt_that_did_not_change_is_one_statement(scene, handed, asked):
+def test_a_prompt_that_did_not_change_is_one_statement(scene, handed, sent_sql):
     files.write(scene, HUB, PATHS[0], b"one")
     handed()
     handed()
-    asked.clear()
+    sent_sql.clear()
     handed()
-    assert [sql for sql, _ in asked] == [statement(serve.VIEW_IDS)]
+    assert [sql for sql, _ in sent_sql] == [statement(serve.VIEW_IDS)]
 
 
 def test_an_unknown_dialect_is_refused(handed):

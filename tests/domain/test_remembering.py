@@ -14,7 +14,7 @@ from .layers import counter, forge, space  # noqa: F401
 QUERY = "how long does a card refund take"
 
 
-def told(space, agent, at=None):
+def assembled(space, agent, at=None):
     return prompts.assemble(space, agent, query=QUERY, at=at)
 
 
@@ -47,29 +47,31 @@ def entry(space):
 def test_an_entry_that_was_corrected_since_says_what_it_said(space, counter, entry):
     then = timezone.now()
     longterm.edit(space, HUB, entry.number, "A card refund takes five days.")
-    assert "takes five days" in told(space, counter).text and "takes ten days" not in told(space, counter).text
-    before = told(space, counter, then)
+    assert (
+        "takes five days" in assembled(space, counter).text and "takes ten days" not in assembled(space, counter).text
+    )
+    before = assembled(space, counter, then)
     assert "takes ten days" in before.text and "takes five days" not in before.text
     assert not codes(before) & {"longterm_memory_gone", "working_memory_gone"}
 
 
 def test_a_corrected_entry_is_scored_as_it_was(space, counter, entry):
-    score = told(space, counter).entries[0].score
+    score = assembled(space, counter).entries[0].score
     then = timezone.now()
     longterm.edit(space, HUB, entry.number, "Anna loves teal.")
-    assert told(space, counter, then).entries[0].score == pytest.approx(score, abs=2e-3)
+    assert assembled(space, counter, then).entries[0].score == pytest.approx(score, abs=2e-3)
 
 
 def test_what_was_retired_since_is_there_and_what_came_since_is_not(space, counter, entry):
     then = timezone.now()
     longterm.retire(space, HUB, entry.number)
     longterm.store(space, HUB, "A card refund needs a receipt.")
-    before = told(space, counter, then).text
+    before = assembled(space, counter, then).text
     assert "takes ten days" in before and "receipt" not in before
     between = timezone.now()
     longterm.restore(space, HUB, entry.number)
-    assert "takes ten days" in told(space, counter).text
-    assert "takes ten days" not in told(space, counter, between).text
+    assert "takes ten days" in assembled(space, counter).text
+    assert "takes ten days" not in assembled(space, counter, between).text
 
 
 def test_an_agents_own_memory_of_then_is_its_own(space, counter, forge):
@@ -77,8 +79,8 @@ def test_an_agents_own_memory_of_then_is_its_own(space, counter, forge):
     long_ago(made)
     then = timezone.now()
     longterm.edit(space, HUB, made.number, "A card refund takes five days.")
-    assert "takes ten days" in told(space, forge, then).text
-    assert "card refund takes" not in told(space, counter, then).text.replace(QUERY, "")
+    assert "takes ten days" in assembled(space, forge, then).text
+    assert "card refund takes" not in assembled(space, counter, then).text.replace(QUERY, "")
 
 
 def test_working_memory_that_was_deleted_or_has_expired_since(space, counter):
@@ -88,16 +90,16 @@ def test_working_memory_that_was_deleted_or_has_expired_since(space, counter):
     working.remove(space, HUB, number)
     WorkingEntry.objects.filter(pk=other).update(expires_at=timezone.now() - timedelta(minutes=30))
     admit(space, "The door is open.")
-    before = told(space, counter, then)
+    before = assembled(space, counter, then)
     assert "till is shut" in before.text and "lamp is out" in before.text and "door is open" not in before.text
     assert "working_memory_gone" not in codes(before)
-    now = told(space, counter).text
+    now = assembled(space, counter).text
     assert "door is open" in now and "till is shut" not in now and "lamp is out" not in now
 
 
 def test_where_working_memory_may_be_gone_it_is_said(space, counter):
-    assert "working_memory_gone" in codes(told(space, counter, timezone.now() - timedelta(hours=2)))
+    assert "working_memory_gone" in codes(assembled(space, counter, timezone.now() - timedelta(hours=2)))
     then = timezone.now()
     for n in range(51):
         admit(space, f"Note {n}.")
-    assert "working_memory_gone" in codes(told(space, counter, then))
+    assert "working_memory_gone" in codes(assembled(space, counter, then))

@@ -56,7 +56,7 @@ def space():
 
 
 @pytest.fixture
-def asked(space):
+def pending(space):
     agent = prompts.create_agent(space, HUB, "forge")
     return proposals.propose(space, agent, kind="write", path="/memories/a.md", change={"content": "one\n"})
 
@@ -78,7 +78,7 @@ def test_a_notice_is_sent_by_one_process(space, receiver, settings):
     assert got == [str(notice.pk)]
 
 
-def test_a_digest_is_sent_by_one_process(space, asked):
+def test_a_digest_is_sent_by_one_process(space, pending):
     person = accounts.create_person(HUB, "rk", email="rk@example.org")
     spaces.add_member(space, HUB, person, "reviewer")
     job = jobs.enqueue(daily_mail.DAILY_MAIL_JOB, space=space)
@@ -161,7 +161,7 @@ def test_a_notice_goes_out_once_where_its_process_is_stopped_beyond_its_lease(sp
     assert notice.delivered_at
 
 
-def test_a_digest_goes_out_once_where_its_process_is_stopped_beyond_its_lease(space, asked, settings, tmp_path):
+def test_a_digest_goes_out_once_where_its_process_is_stopped_beyond_its_lease(space, pending, settings, tmp_path):
     """The mail server takes the mail and is slow to say so."""
     settings.EMAIL_BACKEND, settings.EMAIL_FILE_PATH = "tests.domain.test_sent_once.SlowFiles", str(tmp_path)
     person = accounts.create_person(HUB, "rk", email="rk@example.org")

@@ -79,12 +79,14 @@ def updated(locale: str) -> Catalog:
     for one, (many, places) in extracted().items():
         old = before.get(one)
         made.add(
-            key(one, many), kept(old.string if old else "", many, locale), locations=[(place, 1) for place in places]
+            key(one, many),
+            in_form_of(old.string if old else "", many, locale),
+            locations=[(place, 1) for place in places],
         )
     return made
 
 
-def kept(string: str | tuple[str, ...] | list[str], many: str, locale: str) -> str | tuple[str, ...]:
+def in_form_of(string: str | tuple[str, ...] | list[str], many: str, locale: str) -> str | tuple[str, ...]:
     """An old translation in the form that the message has now."""
     first = string if isinstance(string, str) else (string[0] if string else "")
     return first if not many else (first,) * (1 if locale == "zh_Hans" else 2)

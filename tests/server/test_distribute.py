@@ -67,7 +67,7 @@ def citus(db, settings, tmp_path) -> None:
         cursor.execute(STAND_IN)
 
 
-def told(*, dry_run: bool = False) -> dict[str, Any]:
+def run_distribute(*, dry_run: bool = False) -> dict[str, Any]:
     return Command().run(dry_run=dry_run, stop_nodes=False, json=True)
 
 
@@ -84,7 +84,7 @@ def keys() -> set[str]:
 def test_every_table_is_distributed_once(citus):
     assert keys() == {"PRIMARY KEY (id)"}
     every = [*distribute.SPLIT, *distribute.COPIED]
-    first = told()
+    first = run_distribute()
     assert (first["distributed"], first["before"]) == (every, [])
     assert keys() == {"PRIMARY KEY (space_id, id)"}
     with connection.cursor() as cursor:
@@ -94,14 +94,14 @@ def test_every_table_is_distributed_once(citus):
         assert cursor.fetchall() == [("memoryhub_only_erased(jsonb,jsonb)",)]
         cursor.execute("SELECT count(*) FROM pg_trigger WHERE tgname = 'no_truncate' AND tgenabled = 'O'")
         assert cursor.fetchone() == (3,)
-    again = told()
+    again = run_distribute()
     assert (again["distributed"], again["before"], again["statements"]) == ([], every, [])
 
 
 def test_a_dry_run_says_what_it_would_do_and_does_nothing(citus):
-    planned = told(dry_run=True)
+    planned = run_distribute(dry_run=True)
     assert (planned["distributed"], keys()) == ([], {"PRIMARY KEY (id)"})
-    assert told()["statements"] == planned["statements"]
+    assert run_distribute()["statements"] == planned["statements"]
     text = "\n".join(planned["statements"])
     assert 'DROP CONSTRAINT "memoryhub_revision_file_id' in text
     assert "create_distributed_table('quarantine.record', 'space_id', colocate_with => 'memoryhub_revision')" in text
@@ -117,7 +117,7 @@ def test_what_failed_half_way_is_repeated_from_there(citus):
             distribute.distribute()
         assert keys() == {"PRIMARY KEY (space_id, id)", "PRIMARY KEY (id)"}
         cursor.execute("SET LOCAL stand_in.fails_at = ''")
-    rest = told()
+    rest = run_distribute()
     assert rest["distributed"][0] == "memoryhub_chunk" and len(rest["before"]) == distribute.SPLIT.index(
         "memoryhub_chunk"
     )
@@ -126,17 +126,17 @@ def test_what_failed_half_way_is_repeated_from_there(citus):
 def test_nothing_happens_without_citus_under_a_node_or_to_a_table_that_cannot_be_split(db, settings, tmp_path):
     settings.DATA_DIR = tmp_path
     with pytest.raises(Unavailable, match="has no Citus"):
-        told()
+        run_distribute()
     with connection.cursor() as cursor:
         cursor.execute(STAND_IN)
     Node.objects.create(id="other", name="web-2")
     with pytest.raises(Conflict, match="web-2"):
-        told()
+        run_distribute()
     Node.objects.all().delete()
     with connection.cursor() as cursor, transaction.atomic():
         cursor.execute("CREATE UNIQUE INDEX by_hand ON memoryhub_chunk (text)")
         with pytest.raises(Invalid, match="Nothing was changed: by_hand is unique across spaces"):
-            told()
+            run_distribute()
     assert keys() == {"PRIMARY KEY (id)"}
 
 

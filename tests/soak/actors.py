@@ -107,9 +107,9 @@ class Agent(Actor):
             self.files.pop(path, None)
         elif entry["status"] < 300:
             self.files.pop(path, None) if text is None else self.files.update({path: text})
-            self.look(path, sha, entry["node"])
+            self.check_read(path, sha, entry["node"])
 
-    def look(self, path: str, sha: str | None, written_by: str) -> None:
+    def check_read(self, path: str, sha: str | None, written_by: str) -> None:
         """What one node acknowledged is what another answers."""
         others = [node for node in self.clients if node != written_by] or [written_by]
         asked = self.call(
@@ -128,7 +128,7 @@ class Agent(Actor):
     def put(self, path: str, text: str) -> None:
         before = self.files.get(path)
         entry, answer = self.call("write", "PUT", f"/files{path}", json={"content": text})
-        self.changed(entry | told(answer, "revision", "on_disk"), path, text, before)
+        self.changed(entry | body_of(answer, "revision", "on_disk"), path, text, before)
 
     def write_on_disk(self) -> None:
         mine = [path for path in self.files if path.startswith("/notes/")]
@@ -143,12 +143,12 @@ class Agent(Actor):
         body = {"path": path, "old_string": old, "new_string": new}
         entry, answer = self.call("edit", "POST", "/edits", json=body)
         before = self.files[path]
-        self.changed(entry | told(answer, "revision"), path, before.replace(old, new), before)
+        self.changed(entry | body_of(answer, "revision"), path, before.replace(old, new), before)
 
     def delete(self) -> None:
         if path := self.some_file():
             entry, answer = self.call("delete", "DELETE", f"/files{path}")
-            self.changed(entry | told(answer, "revision"), path, None, self.files[path])
+            self.changed(entry | body_of(answer, "revision"), path, None, self.files[path])
 
     def move(self) -> None:
         mine = [path for path in self.files if path.startswith("/own/")]
@@ -157,7 +157,7 @@ class Agent(Actor):
         path, to = self.dice.choice(mine), self.new_path()
         entry, answer = self.call("move", "POST", "/moves", json={"from": path, "to": to})
         text = self.files[path]
-        self.changed(entry | told(answer, "revision"), to, text, None)
+        self.changed(entry | body_of(answer, "revision"), to, text, None)
         self.ledger.note(**{**entry, "what": "moved away"}, path=path, sha=None, before=sha_of(text))
         self.files.pop(path, None) if entry["status"] < 300 or is_unknown(entry) else None
 
@@ -193,7 +193,7 @@ class Agent(Actor):
         entry, answer = self.call(
             "log", "POST", "/quarantine", json={"content": text, "session_id": f"s-{self.count % 9}"}
         )
-        self.ledger.note(**entry, sha=sha_of(text), **told(answer, "id", "state"))
+        self.ledger.note(**entry, sha=sha_of(text), **body_of(answer, "id", "state"))
         if answer is not None:
             self.records = [*self.records[-40:], answer.json()["id"]]
 
@@ -202,7 +202,7 @@ class Agent(Actor):
         entry, answer = self.call(
             "log", "POST", "/quarantine", json={"content": f"The key {secret} works for backups."}
         )
-        self.ledger.note(**entry, **told(answer, "id"), never=secret)
+        self.ledger.note(**entry, **body_of(answer, "id"), never=secret)
 
     # ---- reading
 
@@ -287,7 +287,7 @@ class Person(Actor):
         mark, text = self.sentence()
         path = f"/memories/{self.name}/{mark}.md"
         entry, answer = self.call("write", "PUT", f"/files{path}", json={"content": text})
-        self.ledger.note(**entry, path=path, sha=sha_of(text), before=None, **told(answer, "revision"))
+        self.ledger.note(**entry, path=path, sha=sha_of(text), before=None, **body_of(answer, "revision"))
 
     def write_rules(self) -> None:
         """The file that prompts of all agents show; everybody writes it."""
@@ -295,7 +295,7 @@ class Person(Actor):
         text = f"# Rules\n{text}"
         entry, answer = self.call("write", "PUT", "/files/memories/AGENTS.md", json={"content": text})
         self.ledger.note(
-            **entry, path="/memories/AGENTS.md", sha=sha_of(text), is_shared=True, **told(answer, "revision")
+            **entry, path="/memories/AGENTS.md", sha=sha_of(text), is_shared=True, **body_of(answer, "revision")
         )
 
     def prompt(self) -> None:
@@ -313,7 +313,7 @@ class Person(Actor):
         self.ledger.note(what="page", page=page, node=node, at=began, took=took, status=status, **why)
 
 
-def told(answer: httpx.Response | None, *names: str) -> dict[str, Any]:
+def body_of(answer: httpx.Response | None, *names: str) -> dict[str, Any]:
     return {name: answer.json().get(name) for name in names} if answer is not None else {}
 
 

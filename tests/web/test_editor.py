@@ -30,7 +30,7 @@ def page_of(response, status=200):
     return response.content.decode()
 
 
-def look(client, subject, content, **more):
+def check_draft(client, subject, content, **more):
     """What stands beside the text, as the editor asks for it."""
     sent = {"subject": subject, "content": content.replace("\n", "\r\n"), **more}
     return page_of(client.post(CHECK, sent, headers={"HX-Request": "true"}))
@@ -70,7 +70,7 @@ def test_tokens_and_each_prompt_follow_the_text(house, forge, as_role):
     prompts.create_agent(house.space, HUB, "other")
     other = Agent.objects.get(slug="other")
     prompts.add_source(house.space, HUB, "/memories/own.md", agent=other)
-    shown = words_of(look(as_role("editor"), f"file:{PATH}", "# Rules\n\n- One.\n- Two, which is four words.\n"))
+    shown = words_of(check_draft(as_role("editor"), f"file:{PATH}", "# Rules\n\n- One.\n- Two, which is four words.\n"))
     assert "11 tokens +7" in shown
     assert "1 of 2 agents" in shown and "Not in the prompt of other" in shown
     assert "+1 −0 lines" in shown
@@ -84,13 +84,13 @@ def test_a_prompt_that_is_cut_says_so(house, forge, as_role):
     )
     forge.refresh_from_db()
     prompts.change_agent(forge, HUB, dialect="hub")
-    shown = look(as_role("editor"), f"file:{PATH}", "# Rules\n\n" + "- A long line about very little.\n" * 20)
+    shown = check_draft(as_role("editor"), f"file:{PATH}", "# Rules\n\n" + "- A long line about very little.\n" * 20)
     assert "budget" in words_of(shown) and "cut" in words_of(shown)
 
 
 def test_findings_stand_with_their_line_and_place(house, forge, as_role):
     text = "# Rules\n\n- 𝒳 Ver\u200bify it.\n- One.\n"
-    shown = look(as_role("editor"), f"file:{PATH}", text)
+    shown = check_draft(as_role("editor"), f"file:{PATH}", text)
     assert 'data-marks="3:' in shown and "line 3" in words_of(shown)
     marks = re.search(r'data-marks="([^"]+)"', shown)[1]
     column = text.split("\n")[2].index("\u200b") + 1  # the letter before it is two units of a browser
@@ -105,18 +105,18 @@ def test_a_finding_of_an_old_line_is_marked_too(house, forge, as_role):
 
 
 def test_what_could_not_be_saved_is_said_while_one_writes(house, forge, as_role):
-    shown = words_of(look(as_role("owner"), "template:forge", "no place for memory"))
+    shown = words_of(check_draft(as_role("owner"), "template:forge", "no place for memory"))
     assert "It cannot be saved like this" in shown
 
 
 def test_previews_for_people_models_and_changes(house, forge, as_role):
     editor = as_role("editor")
     for view, expected in (("people", "<h1"), ("model", "# Two"), ("change", "removed ")):
-        shown = look(editor, f"file:{PATH}", "# Two\n<!-- note -->", view=view)
+        shown = check_draft(editor, f"file:{PATH}", "# Two\n<!-- note -->", view=view)
         preview = shown[shown.index('id="ed-preview"') :]
         assert expected in preview and "<html" not in shown
         assert ("note" in preview) == (view != "model")
-    assert "ed-preview" not in look(editor, f"file:{PATH}", "# Two")
+    assert "ed-preview" not in check_draft(editor, f"file:{PATH}", "# Two")
 
 
 def test_without_scripts_the_page_comes_back_with_text_and_preview(house, forge, as_role):
@@ -167,7 +167,7 @@ def test_an_entry_is_saved_with_its_reason_and_shown_again_when_refused(house, f
 def test_a_template_is_edited_and_its_prompt_shown(house, forge, as_role):
     prompts.change_agent(forge, HUB, dialect="deepagents")
     owner = as_role("owner")
-    shown = words_of(look(owner, "template:forge", TEMPLATE))
+    shown = words_of(check_draft(owner, "template:forge", TEMPLATE))
     assert "<memory>" in shown and "tokens stay cached" in shown
     assert Agent.objects.get(slug="forge").template == "", "nothing is saved by looking"
     answer = owner.post("/s/books/prompt/forge/template/save/", {"content": TEMPLATE.replace("\n", "\r\n")})
@@ -183,7 +183,7 @@ def test_a_reviewer_confirms_findings_beside_the_text(house, forge, as_role):
     reviewer = as_role("reviewer")
     page = page_of(reviewer.get("/s/books/proposals/1/?edit=1"))
     assert 'name="looked"' in page and 'type="checkbox"' in page
-    clean = look(reviewer, "proposal:1", "# Rules\n\n- Verify.\n")
+    clean = check_draft(reviewer, "proposal:1", "# Rules\n\n- Verify.\n")
     assert 'type="checkbox"' not in clean
     seen = re.search(r'name="seen" value="([^"]+)"', page)[1]
     sent = {"seen": seen, "do": "edited", "subject": "proposal:1", "note": "as it should be"}
@@ -233,4 +233,4 @@ def test_a_large_text_is_checked_after_the_page(house, forge, as_role):
     files.write(house.space, HUB, PATH, b"- A line of the rules.\n" * 8000)
     page = page_of(as_role("editor").get(HERE))
     assert "data-late" in page and "Effect on prompts" not in page
-    assert "1 agent" in words_of(look(as_role("editor"), f"file:{PATH}", "- A line.\n" * 8000))
+    assert "1 agent" in words_of(check_draft(as_role("editor"), f"file:{PATH}", "- A line.\n" * 8000))

@@ -20,7 +20,7 @@ def logged(house):
     return quarantine.log(house.space, None, content=TEXT, session_id="c-1", node_id="n").id
 
 
-def asked(client, **given):
+def plan_url(client, **given):
     answer = client.post(f"{BASE}plan/", {"kind": "session", "what": "c-1", "on_disk": "on", **given})
     assert answer.status_code == 303, one_line(answer)
     queue.run_waiting()
@@ -33,7 +33,7 @@ def test_from_the_record_to_the_receipt(as_role, house, logged):
     assert f"{BASE}?kind=session&amp;what=c-1" in record
     form = one_line(owner.get(f"{BASE}?kind=session&what=c-1"))
     assert 'value="session" checked' in form and 'value="c-1"' in form
-    page = asked(owner)
+    page = plan_url(owner)
     shown = one_line(owner.get(page))
     assert "Quarantine records" in shown and "quarantine.record.content" in shown and "Type <code>books</code>" in shown
     refused = owner.post(f"{page}erase/", {"confirm": "c-1"})
@@ -53,7 +53,7 @@ def test_from_the_record_to_the_receipt(as_role, house, logged):
 
 def test_a_dry_run_can_be_forgotten(as_role, logged):
     owner = as_role("owner")
-    page = asked(owner, kind="text", text="Marlowe")
+    page = plan_url(owner, kind="text", text="Marlowe")
     assert owner.post(f"{page}cancel/").status_code == 303
     assert owner.get(page).status_code == 404 and Record.objects.get().content == TEXT
 
@@ -73,7 +73,7 @@ def test_owners_alone(as_role, logged, role):
 
 
 def test_all_spaces_are_for_the_owner_of_the_hub(as_role, house, logged, client):
-    page = asked(as_role("owner"), everywhere="on")
+    page = plan_url(as_role("owner"), everywhere="on")
     assert "in all spaces" in one_line(as_role("owner").get(page))
     number = page.strip("/").rpartition("/")[2]
     assert Erasure.objects.get(pk=number).space_id == 0
@@ -89,7 +89,7 @@ def test_history_marks_an_erased_revision_and_offers_to_erase_others(as_role, ho
     owner = as_role("owner")
     history = one_line(owner.get("/s/books/files/memories/a.md?view=history"))
     assert f"{BASE}?kind=revision&amp;what=/memories/a.md&amp;number=1" in history.replace("%2F", "/")
-    page = asked(owner, kind="revision", what="/memories/a.md", number="1")
+    page = plan_url(owner, kind="revision", what="/memories/a.md", number="1")
     owner.post(f"{page}erase/", {"confirm": "books"})
     queue.run_waiting()
     history = one_line(owner.get("/s/books/files/memories/a.md?view=history"))

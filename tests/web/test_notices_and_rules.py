@@ -15,7 +15,7 @@ def at(house):
 
 
 @pytest.fixture
-def asked(house):
+def pending(house):
     files.add_mount(house.space, HUB, "/memories/", store="database", policy="review")
     files.write(house.space, HUB, "/memories/a.md", b"- one\n")
     change = {"old_string": "one", "new_string": "uno"}
@@ -34,7 +34,7 @@ RULE = {
 }
 
 
-def test_a_rule_is_tried_then_added_then_taken_away(as_role, asked, at):
+def test_a_rule_is_tried_then_added_then_taken_away(as_role, pending, at):
     client = as_role("owner")
     page = client.get(at("files_access.page")).content.decode()
     assert 'formmethod="get"' not in page  # it would put the form's token into the address
@@ -50,17 +50,17 @@ def test_a_rule_is_tried_then_added_then_taken_away(as_role, asked, at):
     assert not PolicyRule.objects.exists()
 
 
-def test_a_rule_without_a_path_is_refused(as_role, asked, at):
+def test_a_rule_without_a_path_is_refused(as_role, pending, at):
     assert as_role("owner").post(at("policies.add_rule"), {**RULE, "pattern": ""}).status_code == 422
 
 
 @pytest.mark.parametrize("name", ["policies.page", "webhooks.page"])
-def test_only_owners_see_them(as_role, asked, at, name):
+def test_only_owners_see_them(as_role, pending, at, name):
     assert as_role("reviewer").get(at(name)).status_code == 403
     assert as_role("owner").get(at(name), follow=True).status_code == 200
 
 
-def test_a_webhook_shows_its_secret_once(as_role, asked, at):
+def test_a_webhook_shows_its_secret_once(as_role, pending, at):
     client = as_role("owner")
     body = {"url": "https://example.org/hook", "shape": "hub", "events": ["proposal.created"]}
     made = client.post(at("webhooks.add"), body).content.decode()
@@ -77,7 +77,7 @@ def test_a_webhook_shows_its_secret_once(as_role, asked, at):
     assert client.post(at("webhooks.add"), {**body, "url": "no"}).status_code == 422
 
 
-def test_the_hour_of_the_mail(house, as_role, asked, at):
+def test_the_hour_of_the_mail(house, as_role, pending, at):
     client = as_role("owner")
     client.cookies["memoryhub_zone"] = "Europe%2FBerlin"
     page = client.post(at("webhooks.set_digest"), {"digest": "7"}, follow=True).content.decode()

@@ -28,7 +28,7 @@ def forge(space):
 
 
 @pytest.fixture
-def asked(space, forge):
+def pending(space, forge):
     request = files.ChangeRequest("write", "/memories/pay.md", content=b"x\n", reason="Payment gateway: retry once")
     return files.submit(space, Actor.of_agent(forge), request).proposal
 
@@ -49,7 +49,7 @@ def rows(client, q, language="en", **more):
     return found, chosen
 
 
-def test_it_finds_files_agents_proposals_entries_pages_and_actions(as_role, space, forge, asked):
+def test_it_finds_files_agents_proposals_entries_pages_and_actions(as_role, space, forge, pending):
     admit(space, "The payment gateway answers slowly today.")
     longterm.store(space, HUB, "Gateway sandbox is reset every Sunday.")
     found, chosen = rows(as_role("owner"), "gate")
@@ -57,7 +57,7 @@ def test_it_finds_files_agents_proposals_entries_pages_and_actions(as_role, spac
     assert kinds == ["File", "File", "Agent", "Proposal", "Long-term", "Working", "Page", "Action", "Action", "Search"]
     names = [name for _, name, _ in found]
     assert names[0] == "gateway-errors.md /memories/docs" and names[1] == "tailgate.md /memories/web"
-    assert f"Approve proposal {asked.number}… Payment gateway: retry once" in names
+    assert f"Approve proposal {pending.number}… Payment gateway: retry once" in names
     assert "New file “gate.md” in /memories" in names
     assert found[-1][2] == "/s/books/search/?q=gate"
     assert chosen == found[0]
@@ -99,7 +99,7 @@ def test_copies_of_one_text_are_one_row(as_role, space):
     assert [name for _, name, _ in memory] == ["The gateway answers slowly today! L-1, 3 copies"]
 
 
-def test_nobody_is_offered_what_they_may_not_do(as_role, space, asked):
+def test_nobody_is_offered_what_they_may_not_do(as_role, space, pending):
     viewer = rows(as_role("viewer"), "")[0] + rows(as_role("viewer"), "approve")[0] + rows(as_role("viewer"), "new")[0]
     names = " ".join(name for _, name, _ in viewer)
     assert "Approve" not in names and "New " not in names and "People" not in names and "Erasure" not in names
@@ -111,18 +111,18 @@ def test_nobody_is_offered_what_they_may_not_do(as_role, space, asked):
             assert client.get(url, follow=True).status_code == 200, (role, name, url)
 
 
-def test_approve_by_number_leads_to_the_decision(as_role, house, space, asked):
-    for typed in (f"approve {asked.number}", f"approve #{asked.number}", f">approve {asked.number}"):
+def test_approve_by_number_leads_to_the_decision(as_role, house, space, pending):
+    for typed in (f"approve {pending.number}", f"approve #{pending.number}", f">approve {pending.number}"):
         _, chosen = rows(as_role("reviewer"), typed)
-        assert chosen[0] == "Action" and chosen[2] == f"/s/books/proposals/{asked.number}/#decide"
-    proposals.reject(space, house.reviewer, asked.number, note="no")
-    assert rows(as_role("reviewer"), f"approve {asked.number}")[1][0] == "Proposal"
-    assert rows(as_role("editor"), f"approve {asked.number}")[1][0] == "Proposal"
+        assert chosen[0] == "Action" and chosen[2] == f"/s/books/proposals/{pending.number}/#decide"
+    proposals.reject(space, house.reviewer, pending.number, note="no")
+    assert rows(as_role("reviewer"), f"approve {pending.number}")[1][0] == "Proposal"
+    assert rows(as_role("editor"), f"approve {pending.number}")[1][0] == "Proposal"
     found, chosen = rows(as_role("reviewer"), "approve 999")
     assert chosen[0] == "Search" and not [one for one in found if one[0] == "Action"]
 
 
-def test_the_first_sign_narrows(as_role, space, forge, asked):
+def test_the_first_sign_narrows(as_role, space, forge, pending):
     owner = as_role("owner")
     assert {kind for kind, _, _ in rows(owner, "@")[0]} == {"Agent"}
     assert {kind for kind, _, _ in rows(owner, "#")[0]} == {"Proposal"}
@@ -140,12 +140,12 @@ def test_other_spaces_are_switched_to_by_their_members_alone(as_role, house, spa
         assert not [row for row in rows(as_role("editor"), typed)[0] if row[0] == "Space"]
 
 
-def test_recent_ones_come_first_as_far_as_they_are_there(as_role, space, forge, asked):
+def test_recent_ones_come_first_as_far_as_they_are_there(as_role, space, forge, pending):
     other = spaces.create(HUB, "shop", "Shop")
     files.add_mount(other, HUB, "/memories/", store="database")
     files.write(other, HUB, "/memories/theirs.md", b"x", reason="made")
     lately = [
-        "/s/books/files/memories/docs/gateway-errors.md", f"/s/books/proposals/{asked.number}/", "/s/books/agents/forge-of-gates/",
+        "/s/books/files/memories/docs/gateway-errors.md", f"/s/books/proposals/{pending.number}/", "/s/books/agents/forge-of-gates/",
         "/s/books/files/memories/gone.md", "/s/shop/files/memories/theirs.md", "/s/books/longterm/999999999999999999999/",
         "/nowhere", "/s/books/../shop/files/memories/theirs.md",
     ]  # fmt: skip
@@ -172,7 +172,7 @@ def test_letters_in_order_find_a_path_and_signs_mean_themselves(space):
     assert files.find_paths(space, "") == files.find_paths(space, "%") == []
 
 
-def test_it_is_quick_among_ten_thousand_files(as_role, space, forge, asked, statements):
+def test_it_is_quick_among_ten_thousand_files(as_role, space, forge, pending, statements):
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO memoryhub_file (space_id, path, thread_id, revision, is_deleted, size, sha256, author_kind, author_name,"
@@ -190,7 +190,7 @@ def test_it_is_quick_among_ten_thousand_files(as_role, space, forge, asked, stat
         assert len(sent) <= 22 and seconds < 2
 
 
-def test_the_state_of_a_proposal_is_in_the_language_of_the_page(as_role, asked):
+def test_the_state_of_a_proposal_is_in_the_language_of_the_page(as_role, pending):
     found, _ = rows(as_role("owner"), "payment", language="zh-CN")
     (name,) = [name for kind, name, _ in found if kind == "提案"]
     assert name.endswith("待处理") and "pending" not in name

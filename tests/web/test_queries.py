@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 ONCE_MORE = {"proposals.detail": 2, "quarantine.page": 2, "quarantine.record": 2}
 
 
-def asked(client, path: str, statements) -> list[str]:
+def queries_of(client, path: str, statements) -> list[str]:
     """The queries of a page that works, caches warm."""
     first = client.get(path)
     if first.status_code != 200 or first.streaming or "html" not in first.headers["Content-Type"]:
@@ -30,10 +30,10 @@ def test_every_page_costs_the_same_queries_for_one_row_and_for_three(house, as_r
     owner.raise_request_exception = False
     plant(house.space, accounts.create_person(HUB, "first"))
     paths = {address.name: address.at(house.space.slug) for address in IN_SPACE}
-    before = {name: asked(owner, path, statements) for name, path in paths.items()}
+    before = {name: queries_of(owner, path, statements) for name, path in paths.items()}
     for number in (1, 2):
         plant(house.space, accounts.create_person(HUB, f"more-{number}"), PK + number)
-    after = {name: asked(owner, path, statements) for name, path in paths.items()}
+    after = {name: queries_of(owner, path, statements) for name, path in paths.items()}
     faults = []
     for name in paths:
         if before[name] and after[name] and len(before[name]) + ONCE_MORE.get(name, 0) < len(after[name]):
@@ -72,7 +72,7 @@ def test_a_prompt_asks_once_which_sources_nobody_reviewed(house, as_role, statem
     for name in ("one.md", "two.md"):
         files.write(house.space, HUB, f"/memories/{name}", b"Be kind.\n")
         prompts.add_source(house.space, HUB, f"/memories/{name}")
-    sent = asked(as_role("owner"), f"/s/{house.space.slug}/prompt/{agent.slug}/", statements)
+    sent = queries_of(as_role("owner"), f"/s/{house.space.slug}/prompt/{agent.slug}/", statements)
     assert sum('"memoryhub_file"."unreviewed_from" IS NOT NULL' in sql for sql in sent) == 1
 
 
@@ -81,7 +81,7 @@ def test_the_page_of_a_file_asks_once_for_mounts_sources_and_agents(house, as_ro
     files.add_mount(house.space, HUB, "/memories/", store="database", policy="trusted")
     files.write(house.space, HUB, "/memories/a/one.md", b"Be kind.\n")
     prompts.add_source(house.space, HUB, "/memories/a/one.md")
-    sent = asked(as_role("owner"), f"/s/{house.space.slug}/files/memories/a/one.md", statements)
+    sent = queries_of(as_role("owner"), f"/s/{house.space.slug}/files/memories/a/one.md", statements)
     said = [sql.replace('"', "") for sql in sent]
     for table in ("mount WHERE space_id = %(space)s ORDER", "source WHERE", "agent WHERE"):
         assert sum(f"FROM memoryhub_{table} " in sql for sql in said) == 1, [s for s in said if table in s]

@@ -27,7 +27,7 @@ def forge(house):
 
 
 @pytest.fixture
-def asked(forge):
+def pending(forge):
     return proposals.report_template(forge, "0.7.32", TEXT)
 
 
@@ -39,10 +39,10 @@ def prompt_of(forge):
     return prompts.assemble(forge.space, forge).text
 
 
-def test_its_row_and_its_page(house, as_role, asked):
+def test_its_row_and_its_page(house, as_role, pending):
     reviewer = as_role("reviewer")
     assert "the template of deepagents 0.7.32" in one_line(reviewer.get(at(house, "page")).content.decode())
-    page = one_line(reviewer.get(at(house, "detail", asked.number)).content.decode())
+    page = one_line(reviewer.get(at(house, "detail", pending.number)).content.decode())
     assert "Use the template of deepagents 0.7.32" in page
     assert "wants to use the template of deepagents 0.7.32" in page
     assert "Be kind." in page
@@ -51,23 +51,23 @@ def test_its_row_and_its_page(house, as_role, asked):
     assert "long-term memory" not in page.split('class="review"')[1].split('id="talk"')[0]
 
 
-def test_it_is_approved_and_undone(house, as_role, asked, forge):
+def test_it_is_approved_and_undone(house, as_role, pending, forge):
     reviewer = as_role("reviewer")
     before = prompt_of(forge)
-    seen = proposals.result(asked).seen
-    done = reviewer.post(at(house, "approve", asked.number), {"seen": seen, "do": "approve"}, follow=True)
-    assert f"Approved proposal {asked.number}." in done.content.decode()
+    seen = proposals.result(pending).seen
+    done = reviewer.post(at(house, "approve", pending.number), {"seen": seen, "do": "approve"}, follow=True)
+    assert f"Approved proposal {pending.number}." in done.content.decode()
     assert prompt_of(forge) == TEXT.format(agent_memory="/memories/AGENTS.md\n\n- One fact.")
-    page = reviewer.get(at(house, "detail", asked.number)).content.decode()
+    page = reviewer.get(at(house, "detail", pending.number)).content.decode()
     assert "Be kind." in page
-    reviewer.post(at(house, "undo", asked.number))
+    reviewer.post(at(house, "undo", pending.number))
     assert prompt_of(forge) == before
 
 
-def test_many_at_once_show_the_prompt_and_do_it(house, as_role, asked, forge):
+def test_many_at_once_show_the_prompt_and_do_it(house, as_role, pending, forge):
     counter = prompts.create_agent(house.space, HUB, "counter", dialect="deepagents")
     second = proposals.report_template(counter, "0.7.1", OTHER)
-    reviewer, numbers = as_role("reviewer"), [asked.number, second.number]
+    reviewer, numbers = as_role("reviewer"), [pending.number, second.number]
     page = one_line(reviewer.get(at(house, "bulk"), {"n": numbers, "do": "approve"}).content.decode())
     assert "Uses 2 templates" in page
     assert "forge" in page
@@ -80,25 +80,25 @@ def test_many_at_once_show_the_prompt_and_do_it(house, as_role, asked, forge):
     assert not prompt_of(forge).startswith("<mine>")
 
 
-def test_it_is_named_in_mails_chats_and_on_the_command_line(house, asked):
-    assert "wants to use the template of deepagents 0.7.32" in daily_mail.mail_text(house.space, [asked])
-    said = webhooks.proposal_sentence(asked, "proposal.created")
-    assert said == f"forge asks to change the template of deepagents 0.7.32 (proposal {asked.number})"
-    assert webhooks.proposal_body(asked)["kind"] == "template"
+def test_it_is_named_in_mails_chats_and_on_the_command_line(house, pending):
+    assert "wants to use the template of deepagents 0.7.32" in daily_mail.mail_text(house.space, [pending])
+    said = webhooks.proposal_sentence(pending, "proposal.created")
+    assert said == f"forge asks to change the template of deepagents 0.7.32 (proposal {pending.number})"
+    assert webhooks.proposal_body(pending)["kind"] == "template"
     out = io.StringIO()
     call_command("proposals", space=house.space.slug, stdout=out)
     assert "forge: template" in out.getvalue()
-    call_command("approve", str(asked.number), space=house.space.slug, stdout=out)
-    assert proposals.get(house.space, asked.number).state == "approved"
+    call_command("approve", str(pending.number), space=house.space.slug, stdout=out)
+    assert proposals.get(house.space, pending.number).state == "approved"
 
 
-def test_the_overview_names_it(house, as_role, asked):
+def test_the_overview_names_it(house, as_role, pending):
     page = as_role("owner").get(f"/s/{house.space.slug}/").content.decode()
     assert "forge wants to use the template of deepagents 0.7.32" in one_line(page)
 
 
-def test_two_prompts_compared_name_the_decision(house, forge, asked):
+def test_two_prompts_compared_name_the_decision(house, forge, pending):
     then = timezone.now()
-    proposals.approve(house.space, house.reviewer, asked.number, seen=proposals.result(asked).seen)
+    proposals.approve(house.space, house.reviewer, pending.number, seen=proposals.result(pending).seen)
     compared = prompts.compare_moments(house.space, forge, then, None)
-    assert any(one.kind == "template" and one.proposal == asked.number for one in compared.causes)
+    assert any(one.kind == "template" and one.proposal == pending.number for one in compared.causes)

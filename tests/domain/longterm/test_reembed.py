@@ -187,7 +187,7 @@ def test_the_job_and_the_command(space, facts, capsys):
 # ---- what nobody needs any more
 
 
-def kept(space):
+def stored_vectors(space):
     return {one.embedded_by: (one.vectors, one.use) for one in longterm.embedders_with_vectors(space)}
 
 
@@ -196,11 +196,11 @@ WORDLLAMA, HASHING = "wordllama/l2_supercat_256", "hashing/256"
 
 def test_what_vectors_take_and_what_they_are_kept_for(space, facts):
     longterm.run_reembedding(space, "hashing", switches=False)
-    assert kept(space) == {WORDLLAMA: (3, "serves"), HASHING: (3, "")}
+    assert stored_vectors(space) == {WORDLLAMA: (3, "serves"), HASHING: (3, "")}
     assert all(3 * 512 < one.size < 3 * 1024 for one in longterm.embedders_with_vectors(space))
     longterm.run_reembedding(space, "hashing")
     space.refresh_from_db()
-    assert kept(space) == {WORDLLAMA: (3, "the way back"), HASHING: (3, "serves")}
+    assert stored_vectors(space) == {WORDLLAMA: (3, "the way back"), HASHING: (3, "serves")}
     assert longterm.embedders_with_vectors(spaces.create(HUB, "elsewhere")) == []
 
 
@@ -219,7 +219,10 @@ def test_vectors_that_nobody_needs_are_deleted_and_no_others(space, facts, rk, m
     before = Space.objects.get(pk=space.pk).longterm_mark
     longterm.drop_vectors(space, HUB, HASHING)
     queue.run_waiting()
-    assert (kept(space), kept(other)) == ({WORDLLAMA: (3, "serves")}, {WORDLLAMA: (1, "serves"), HASHING: (1, "")})
+    assert (stored_vectors(space), stored_vectors(other)) == (
+        {WORDLLAMA: (3, "serves")},
+        {WORDLLAMA: (1, "serves"), HASHING: (1, "")},
+    )
     assert Space.objects.get(pk=space.pk).longterm_mark != before  # what processes keep of them counts no more
     assert ActivityLine.objects.filter(says="deleted the vectors of", thing=HASHING).exists()
     assert numbers(space, "card refunds")[0] == 1
@@ -246,7 +249,7 @@ def test_what_begins_to_serve_meanwhile_stays(space, facts):
     job.refresh_from_db()
     assert job.state == job.FAILED and "They serve" in job.last_error
     space.refresh_from_db()
-    assert kept(space)[HASHING] == (3, "serves")
+    assert stored_vectors(space)[HASHING] == (3, "serves")
 
 
 def test_an_embedder_that_is_configured_no_more_keeps_its_vectors(space, facts, settings):
@@ -254,7 +257,7 @@ def test_an_embedder_that_is_configured_no_more_keeps_its_vectors(space, facts, 
     Space.objects.filter(pk=space.pk).update(settings={"embedder": "openai_endpoint"})
     settings.EMBEDDER_URL = ""
     space.refresh_from_db()
-    assert kept(space) == {"openai_endpoint/some-model": (3, "serves")}
+    assert stored_vectors(space) == {"openai_endpoint/some-model": (3, "serves")}
 
 
 def test_an_index_goes_with_the_last_vectors_of_its_embedder(space, facts, monkeypatch):
@@ -288,7 +291,7 @@ def test_the_command_tells_and_deletes_what_is_left_of_other_embedders(space, fa
         call_command("reembed", "--drop", WORDLLAMA)
     call_command("reembed", "--drop", HASHING)
     assert f"3 vectors of {HASHING} deleted" in capsys.readouterr().out
-    assert kept(space) == {WORDLLAMA: (3, "serves")}
+    assert stored_vectors(space) == {WORDLLAMA: (3, "serves")}
 
 
 def test_to_delete_the_vectors_of_an_unknown_embedder_is_a_wrong_argument(space, facts, capsys):
@@ -303,4 +306,4 @@ def test_to_delete_the_vectors_of_an_unknown_embedder_is_a_wrong_argument(space,
         told = capsys.readouterr()
         assert left.value.code == 2 and told.out == ""
         assert told.err == f"No vectors here were made by 'wordlama'; nothing was deleted. {there}\n"
-    assert kept(space) == {WORDLLAMA: (3, "serves")}
+    assert stored_vectors(space) == {WORDLLAMA: (3, "serves")}

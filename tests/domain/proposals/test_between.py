@@ -42,7 +42,7 @@ class Scene:
         change = {"old_string": old, "new_string": new}
         return proposals.propose(self.space, self.forge, kind="edit", path=PATH, change=change)
 
-    def look(self) -> str:
+    def seen_now(self) -> str:
         return proposals.result(proposals.get(self.space, self.asked.number)).seen
 
     def approve(self, seen: str) -> Proposal:
@@ -121,7 +121,7 @@ HAPPENS: dict[str, tuple[Callable[[Scene], Any], str]] = {
     "nothing changes": (lambda scene: None, "approved"),
     "it is rejected": (reject, "already_decided"),
     "it is approved": (
-        lambda scene: proposals.approve(scene.space, scene.ops, scene.asked.number, seen=scene.look()),
+        lambda scene: proposals.approve(scene.space, scene.ops, scene.asked.number, seen=scene.seen_now()),
         "already_decided",
     ),
     "it is taken back": (
@@ -149,7 +149,7 @@ HAPPENS: dict[str, tuple[Callable[[Scene], Any], str]] = {
 @pytest.mark.parametrize("happens", HAPPENS)
 def test_what_happens_between_the_look_and_the_decision_counts(tmp_path, happens, store) -> None:
     scene = Scene("books", tmp_path, store)
-    seen, before = scene.look(), scene.texts()
+    seen, before = scene.seen_now(), scene.texts()
     act, expected = HAPPENS[happens]
     act(scene)
     meanwhile = scene.texts()
@@ -161,7 +161,7 @@ def test_what_happens_between_the_look_and_the_decision_counts(tmp_path, happens
 
 
 def test_what_was_refused_is_approved_after_another_look(scene) -> None:
-    seen = scene.look()
+    seen = scene.seen_now()
     write_there(scene)
     assert scene.outcome(seen) == "changed_since_seen"
-    assert scene.outcome(scene.look()) == "approved"
+    assert scene.outcome(scene.seen_now()) == "approved"

@@ -122,25 +122,25 @@ def before_the_lock(monkeypatch, act: Callable[[], Any], step: str = "_lock") ->
 
 
 @pytest.fixture
-def asked(space, forge):
+def seen_sha(space, forge):
     files.write(space, HUB, PATH, b"- one\n")
     return proposals.result(ask(space, forge, "one", "uno")).seen
 
 
-def test_who_was_quicker_is_told_to_the_second(space, asked, monkeypatch):
+def test_who_was_quicker_is_told_to_the_second(space, seen_sha, monkeypatch):
     one, other = reviewer(space, "rk"), reviewer(space, "mk")
-    before_the_lock(monkeypatch, lambda: proposals.approve(space, other, 1, seen=asked))
+    before_the_lock(monkeypatch, lambda: proposals.approve(space, other, 1, seen=seen_sha))
     with pytest.raises(HubError) as refusal:
-        proposals.approve(space, one, 1, seen=asked)
+        proposals.approve(space, one, 1, seen=seen_sha)
     assert (refusal.value.code, refusal.value.details["decided_by"]) == ("already_decided", "mk")
     assert Revision.objects.count() == 2
     assert ActivityLine.objects.filter(verb="proposals.approve").count() == 1
 
 
-def test_what_was_rejected_in_between_is_not_applied(space, asked, monkeypatch):
+def test_what_was_rejected_in_between_is_not_applied(space, seen_sha, monkeypatch):
     before_the_lock(monkeypatch, lambda: proposals.reject(space, reviewer(space, "mk"), 1, note="no"))
     with pytest.raises(HubError) as refusal:
-        proposals.approve(space, reviewer(space, "rk"), 1, seen=asked)
+        proposals.approve(space, reviewer(space, "rk"), 1, seen=seen_sha)
     assert refusal.value.code == "already_decided"
     assert (Proposal.objects.get().state, Revision.objects.count()) == ("rejected", 1)
     assert files.read(space, PATH).content == b"- one\n"
@@ -150,40 +150,40 @@ def test_what_was_rejected_in_between_is_not_applied(space, asked, monkeypatch):
 @pytest.mark.parametrize(
     ("space", "step"), [("filesystem", "_lock"), ("database", "_lock"), ("database", "_apply")], indirect=["space"]
 )
-def test_a_file_that_moves_on_in_between_is_looked_at_again(space, asked, monkeypatch, step):
+def test_a_file_that_moves_on_in_between_is_looked_at_again(space, seen_sha, monkeypatch, step):
     before_the_lock(monkeypatch, lambda: files.write(space, HUB, PATH, b"- one\n- two\n"), step)
     with pytest.raises(HubError) as refusal:
-        proposals.approve(space, reviewer(space, "rk"), 1, seen=asked)
+        proposals.approve(space, reviewer(space, "rk"), 1, seen=seen_sha)
     assert refusal.value.code == "changed_since_seen"
     assert Proposal.objects.get().state == "pending"
     assert files.read(space, PATH).content == b"- one\n- two\n"
 
 
-def test_a_row_that_only_was_touched_in_between_stops_nobody(space, asked, monkeypatch):
+def test_a_row_that_only_was_touched_in_between_stops_nobody(space, seen_sha, monkeypatch):
     before_the_lock(monkeypatch, lambda: File.objects.update(used_at=timezone.now()))
-    assert proposals.approve(space, reviewer(space, "rk"), 1, seen=asked).state == "approved"
+    assert proposals.approve(space, reviewer(space, "rk"), 1, seen=seen_sha).state == "approved"
     assert files.read(space, PATH).content == b"- uno\n"
     assert Revision.objects.count() == 2
 
 
-def test_webhooks_are_told_of_a_decision_with_it_or_not_at_all(space, asked, monkeypatch):
+def test_webhooks_are_told_of_a_decision_with_it_or_not_at_all(space, seen_sha, monkeypatch):
     notify.add_webhook(space, HUB, "http://127.0.0.1:9/", events=["proposal.approved"])
     monkeypatch.setattr(notify, "add_notice", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        proposals.approve(space, reviewer(space, "rk"), 1, seen=asked)
+        proposals.approve(space, reviewer(space, "rk"), 1, seen=seen_sha)
     assert (Proposal.objects.get().state, Revision.objects.count()) == ("pending", 1)
     assert not ActivityLine.objects.filter(verb="proposals.approve").exists()
 
 
-def test_a_file_that_no_mount_leads_to_is_gone_for_a_decision(space, asked):
+def test_a_file_that_no_mount_leads_to_is_gone_for_a_decision(space, seen_sha):
     files.remove_mount(space, HUB, Mount.objects.get())
     with pytest.raises(HubError) as refusal:
-        proposals.approve(space, reviewer(space, "rk"), 1, seen=asked)
+        proposals.approve(space, reviewer(space, "rk"), 1, seen=seen_sha)
     assert refusal.value.details["state"] == "outdated"
     assert Revision.objects.count() == 1
 
 
-def test_a_decision_whose_connection_breaks_is_not_done_and_not_sent_again(space, asked, monkeypatch):
+def test_a_decision_whose_connection_breaks_is_not_done_and_not_sent_again(space, seen_sha, monkeypatch):
     real, sent = statements.execute, []
 
     def cut(wrapper: Any, sql: str, *rest: Any, **more: Any) -> Any:
@@ -197,15 +197,15 @@ def test_a_decision_whose_connection_breaks_is_not_done_and_not_sent_again(space
     actor = reviewer(space, "rk")
     monkeypatch.setattr(statements, "execute", cut)
     with pytest.raises(OperationalError):
-        proposals.approve(space, actor, 1, seen=asked)
+        proposals.approve(space, actor, 1, seen=seen_sha)
     connections.close_all()
     assert (Proposal.objects.get().state, Revision.objects.count(), len(sent)) == ("pending", 1, 1)
     assert files.read(space, PATH).content == b"- one\n"
 
 
 @EVERY_STORE
-def test_what_a_decision_leaves_behind(space, asked, tmp_path):
-    proposals.approve(space, reviewer(space, "rk"), 1, seen=asked)
+def test_what_a_decision_leaves_behind(space, seen_sha, tmp_path):
+    proposals.approve(space, reviewer(space, "rk"), 1, seen=seen_sha)
     told = ActivityLine.objects.order_by("id").values_list("actor_name", "verb", "thing", "adds", "path")
     assert list(told)[-2:] == [
         ("forge", "files.edit", PATH, "", PATH),
@@ -219,7 +219,7 @@ def test_what_a_decision_leaves_behind(space, asked, tmp_path):
         assert Job.objects.get(kind="files.forget").payload["name"] in os.listdir(tmp_path)
 
 
-def test_a_save_beside_a_decision_waits_for_it_and_meets_what_it_made(space, asked, monkeypatch):
+def test_a_save_beside_a_decision_waits_for_it_and_meets_what_it_made(space, seen_sha, monkeypatch):
     """The decision locks the file and looks whether it still has the text that it looked at before it changes it."""
     real, saved = decide.close, []
 
@@ -241,7 +241,7 @@ def test_a_save_beside_a_decision_waits_for_it_and_meets_what_it_made(space, ask
 
     actor = reviewer(space, "rk")
     monkeypatch.setattr(decide, "close", close)
-    assert proposals.approve(space, actor, 1, seen=asked).state == "approved"
+    assert proposals.approve(space, actor, 1, seen=seen_sha).state == "approved"
     thread.join()
     assert saved == ["precondition_failed"] and files.read(space, PATH).content == b"- uno\n"
 
@@ -253,8 +253,8 @@ def test_moves_that_cross_wait_for_each_other_in_turn(space, forge, tmp_path):
     seen = {}
     for number, (name, to) in enumerate([("a", "b2"), ("b", "a2")], 1):
         path, change = f"/memories/{name}.md", {"to": f"/memories/{to}.md"}
-        asked = proposals.propose(space, forge, kind="move", path=path, change=change)
-        seen[number] = proposals.result(asked).seen
+        seen_sha = proposals.propose(space, forge, kind="move", path=path, change=change)
+        seen[number] = proposals.result(seen_sha).seen
     actor = reviewer(space, "rk")
     acts = [lambda n=n: proposals.approve(space, actor, n, seen=seen[n]).state for n in seen]
     assert at_once(acts) == ["approved", "approved"]

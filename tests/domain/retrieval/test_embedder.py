@@ -37,7 +37,7 @@ def served(space, endpoint, settings, monkeypatch):
     return space
 
 
-def asked(space):
+def timed_retrieve(space):
     """How long an answer took, and whether it was by words alone, as it then says."""
     start = time.monotonic()
     found = retrieval.retrieve(space, "card refunds", hot=0)
@@ -59,7 +59,7 @@ def _heard_of_none():
 
 
 def test_one_request_waits_for_a_silent_embedder_and_the_others_do_not(served, endpoint):
-    first, *others = [asked(served) for _ in range(5)]
+    first, *others = [timed_retrieve(served) for _ in range(5)]
     assert first[0] >= WAITS and all(took < WAITS / 2 for took, _ in others)
     assert all(by_words for _, by_words in [first, *others])
     assert len(endpoint.requests) == 1
@@ -68,17 +68,17 @@ def test_one_request_waits_for_a_silent_embedder_and_the_others_do_not(served, e
 def test_the_pause_grows_up_to_a_longest_and_ends_with_an_answer(served, endpoint):
     seen = []
     for _ in range(3):
-        assert asked(served)[0] >= WAITS
+        assert timed_retrieve(served)[0] >= WAITS
         seen.append(pause(served))
         time.sleep(seen[-1])
     assert 0.3 < seen[0] <= 0.5 < seen[1] <= 1.0 < seen[2] <= 1.5
     endpoint.awake.set()
-    assert [by_words for _, by_words in (asked(served), asked(served))] == [False, False]
+    assert [by_words for _, by_words in (timed_retrieve(served), timed_retrieve(served))] == [False, False]
     assert not _silent
 
 
 def test_while_one_asks_again_the_others_do_not_wait(served, endpoint):
-    asked(served)
+    timed_retrieve(served)
     time.sleep(pause(served))
     embedder = retrieval.serving_embedder(served).embedder
     told = []
@@ -98,18 +98,18 @@ def test_while_one_asks_again_the_others_do_not_wait(served, endpoint):
 
 
 def test_a_job_asks_also_in_a_pause_and_what_it_hears_counts_for_all(served, endpoint):
-    asked(served)
+    timed_retrieve(served)
     endpoint.awake.set()
-    assert asked(served)[1]  # nobody knows yet
+    assert timed_retrieve(served)[1]  # nobody knows yet
     retrieval.serving_embedder(served).embed(["x"], seconds=30.0)
-    assert not asked(served)[1]
+    assert not timed_retrieve(served)[1]
 
 
 def test_an_answer_that_refuses_is_no_silence(served, endpoint):
     endpoint.awake.set()
     endpoint.failures = [401]
     assert "answers 401" in retrieval.retrieve(served, "card refunds", hot=0).warnings[0]
-    assert not asked(served)[1]
+    assert not timed_retrieve(served)[1]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -35,7 +35,7 @@ def facts(space, forge):
     return space
 
 
-def told(space, query=QUERY, **more):
+def retrieve_all(space, query=QUERY, **more):
     return retrieval.retrieve(space, query, hot=0, show_cut=5, threshold=-1, **more)
 
 
@@ -52,50 +52,50 @@ CHANGES = {
 @pytest.mark.parametrize("index", ["memory", "vector index"])
 def test_what_another_process_changed_is_shown_at_once(facts, change, index, monkeypatch):
     answer_from(index, monkeypatch)
-    before = told(facts)
+    before = retrieve_all(facts)
     elsewhere = caches_of_this_process()
     CHANGES[change](facts)
     clear_caches()
-    now = told(facts)
+    now = retrieve_all(facts)
     take_caches(elsewhere)
-    assert told(facts) == now == told(facts) != before
+    assert retrieve_all(facts) == now == retrieve_all(facts) != before
 
 
 def test_what_is_kept_is_not_read_again(facts, asked):
-    first = told(facts)
+    first = retrieve_all(facts)
     asked.clear()
-    assert told(facts) == first
+    assert retrieve_all(facts) == first
     assert [sql for sql, *_ in asked] == [postings.MARK]
 
 
 def test_only_what_is_missing_is_read(facts, asked):
     assert [item.number for item in cold(facts, "Anna teal", cold=1, threshold=-1)] == [2]
     asked.clear()
-    told(facts)
+    retrieve_all(facts)
     (given,) = (params["chunks"] for sql, params in asked if "memoryhub_longtermentry" in sql)
     entries = Chunk.objects.within(facts).filter(pk__in=given.strip("{}").split(",")).values_list("entry_id", flat=True)
     assert sorted(LongtermEntry.objects.filter(pk__in=entries).values_list("number", flat=True)) == [1, 3]
 
 
 def test_what_was_rolled_back_is_not_kept(facts):
-    before = told(facts)
+    before = retrieve_all(facts)
     with transaction.atomic():
         longterm.verify(facts, HUB, 1)
-        assert told(facts) != before
+        assert retrieve_all(facts) != before
         transaction.set_rollback(True)
-    assert told(facts) == before
+    assert retrieve_all(facts) == before
 
 
 def test_a_text_is_kept_for_its_own_space_alone(facts):
     other = spaces.create(HUB, "other")
-    told(facts)
+    retrieve_all(facts)
     (_, stranger), _ = texts.texts.items()[0]
     mark = Space.objects.get(pk=other.pk).longterm_mark
     assert texts.load(other.pk, mark, [stranger]) == {}
 
 
 def test_a_space_that_never_rests_is_told_what_stands_there_now(facts, monkeypatch):
-    told(facts)
+    retrieve_all(facts)
     rows, changes = statements.rows, []
 
     def restless(sql, *args, **more):
@@ -106,7 +106,7 @@ def test_a_space_that_never_rests_is_told_what_stands_there_now(facts, monkeypat
         return rows(sql, *args, **more)
 
     monkeypatch.setattr(statements, "rows", restless)
-    found = told(facts).cold
+    found = retrieve_all(facts).cold
     assert {item.number: item.why["session_id"] for item in found}[1] == changes[-1]
 
 

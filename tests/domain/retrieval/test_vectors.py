@@ -50,7 +50,7 @@ def facts(space, forge, counter):
     return space
 
 
-def told(space, query, **more):
+def retrieved(space, query, **more):
     """What retrieval says, cosines included, and what it cuts off."""
     found = retrieval.retrieve(space, query, hot=0, show_cut=5, **more)
     items = [(item.number, item.content, round(item.score, 3), item.why["rank"]) for item in found.items]
@@ -79,17 +79,17 @@ def test_all_indexes_say_the_same(facts, forge, query, threshold, monkeypatch):
         for who, everyone in ((None, False), (None, True), (forge, False))
         for scope in (None, "group", "agent")
     ]
-    here = [told(facts, query, threshold=threshold, **one) for one in readers]
+    here = [retrieved(facts, query, threshold=threshold, **one) for one in readers]
     assert kept_of(facts) is not None
     for other in INDEXES[1:]:
         with monkeypatch.context() as patched:
             answer_from(other, patched)
-            assert [told(facts, query, threshold=threshold, **one) for one in readers] == here
+            assert [retrieved(facts, query, threshold=threshold, **one) for one in readers] == here
 
 
 def test_an_agents_own_vectors_are_near_to_nobody_else(facts, forge):
     def nearest(**more):
-        items, _ = told(facts, "zzqq", threshold=-1, cold=50, **more)
+        items, _ = retrieved(facts, "zzqq", threshold=-1, cold=50, **more)
         return sorted(number for number, *_ in items)
 
     assert nearest() == [1, 2, 3, 4]
@@ -102,10 +102,10 @@ def test_what_an_agent_left_behind_is_nobodys(facts, forge, counter):
     longterm.edit(facts, HUB, 5, "Forge knew the refund code.")
     prompts.delete_agent(forge, HUB)
     longterm.edit(facts, HUB, 5, "Forge alone knew the refund code.")
-    told(facts, "zzqq")
+    retrieved(facts, "zzqq")
     assert kept_of(facts).owners.tolist() == [index.GROUP] * 4 + [counter.pk, chunks.NO_AGENT]
     for who in (None, counter):
-        assert 5 not in {number for number, *_ in told(facts, "zzqq", agent=who, threshold=-1, cold=50)[0]}
+        assert 5 not in {number for number, *_ in retrieved(facts, "zzqq", agent=who, threshold=-1, cold=50)[0]}
 
 
 def reembed(space):
@@ -128,13 +128,13 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_another_process_changed_is_seen_at_once(facts, change):
-    told(facts, QUERIES[0])
+    retrieved(facts, QUERIES[0])
     elsewhere = caches_of_this_process()
     CHANGES[change](facts)
     clear_caches()
-    now = [told(facts, query, threshold=-1) for query in QUERIES]
+    now = [retrieved(facts, query, threshold=-1) for query in QUERIES]
     take_caches(elsewhere)
-    assert [told(facts, query, threshold=-1) for query in QUERIES] == now
+    assert [retrieved(facts, query, threshold=-1) for query in QUERIES] == now
     assert is_like_new(facts)
 
 
@@ -147,55 +147,55 @@ def test_an_old_text_that_is_embedded_later(facts, monkeypatch):
     assert [(item.number, item.why["by"], item.why["cosine"]) for item in by_words] == [(2, "words", None)]
     assert len(kept_of(facts).ids) == len(FACTS) + 1
     indexing.embed_waiting(facts)
-    here = told(facts, "teal", threshold=-1)
+    here = retrieved(facts, "teal", threshold=-1)
     assert here[0][0][0] == 2 and is_like_new(facts)
     longterm.retire(facts, HUB, 1)
-    here = told(facts, "teal", threshold=-1)
+    here = retrieved(facts, "teal", threshold=-1)
     assert is_like_new(facts)
     answer_from("vector index", monkeypatch)
-    assert told(facts, "teal", threshold=-1) == here
+    assert retrieved(facts, "teal", threshold=-1) == here
 
 
 def test_what_a_slower_transaction_adds_with_a_lower_number_is_seen(facts):
     row = Embedding.objects.within(facts).order_by("id")[1]
     Embedding.objects.within(facts).filter(pk=row.pk).delete()
     spaces.mark_longterm(facts)
-    told(facts, "teal")
+    retrieved(facts, "teal")
     row.save(force_insert=True)
     spaces.mark_longterm(facts)
-    told(facts, "teal")
+    retrieved(facts, "teal")
     assert is_like_new(facts)
 
 
 def test_only_what_is_new_is_read_after_a_change(facts, monkeypatch):
-    told(facts, "teal")
+    retrieved(facts, "teal")
     unpacked, asked = vectors.unpacked, []
     monkeypatch.setattr(vectors, "unpacked", lambda packed, count, d: asked.append(count) or unpacked(packed, count, d))
     longterm.store(facts, HUB, "Refunds go to the same card.")
-    told(facts, "teal")
+    retrieved(facts, "teal")
     longterm.retire(facts, HUB, 1)
-    told(facts, "teal")
+    retrieved(facts, "teal")
     chunks.embed_chunks(chunks.chunks_of(longterm.get(facts, 2)), retrieval.serving_embedder(facts))
     spaces.mark_longterm(facts)
-    told(facts, "teal")  # the oldest has the highest number now
+    retrieved(facts, "teal")  # the oldest has the highest number now
     longterm.retire(facts, HUB, 3)
-    told(facts, "teal")
+    retrieved(facts, "teal")
     assert asked == [1, 0, 1, 0]
 
 
 def test_after_a_restore_an_id_may_mean_another_chunk(facts):
-    told(facts, "teal")
+    retrieved(facts, "teal")
     old = kept_of(facts)
     turned = vectors.Vectors(old.mark, old.file + "1", old.row_ids, old.ids, old.owners, old.vectors[::-1])
     vectors.vectors.put(key_of(facts), turned)
     spaces.mark_longterm(facts)
-    told(facts, "teal")
+    retrieved(facts, "teal")
     assert is_like_new(facts)
 
 
 def test_another_model_of_the_same_name_and_length_is_not_taken_for_the_one_before(facts, monkeypatch):
     """All vectors are made anew for the same chunks, and this process was not asked while there were none."""
-    before = told(facts, "zzqq", threshold=-1)
+    before = retrieved(facts, "zzqq", threshold=-1)
     embedder = retrieval.load_embedder("wordllama")
     with transaction.atomic():
         Embedding.objects.within(facts).delete()
@@ -203,17 +203,17 @@ def test_another_model_of_the_same_name_and_length_is_not_taken_for_the_one_befo
     made = type(embedder).embed
     monkeypatch.setattr(type(embedder), "embed", lambda self, texts, **more: -made(self, texts, **more))
     longterm.run_reembedding(facts, "wordllama")
-    now = told(facts, "zzqq", threshold=-1)
+    now = retrieved(facts, "zzqq", threshold=-1)
     assert before != now and is_like_new(facts)
 
 
 def test_a_vector_that_is_made_again_is_another(facts, monkeypatch):
-    told(facts, "teal")
+    retrieved(facts, "teal")
     embedder, made = retrieval.load_embedder("wordllama"), type(retrieval.load_embedder("wordllama")).embed
     monkeypatch.setattr(type(embedder), "embed", lambda self, texts, **more: -made(self, texts, **more))
     chunks.embed_chunks(chunks.chunks_of(longterm.get(facts, 2)), embedder)
     spaces.mark_longterm(facts)
-    told(facts, "teal")
+    retrieved(facts, "teal")
     assert is_like_new(facts)
 
 
@@ -237,7 +237,7 @@ def test_what_changes_between_two_statements_of_a_query_is_seen(facts, statement
     spaces.mark_longterm(facts)
     answer_from(index, monkeypatch)
     if known != "nothing":
-        told(facts, "card refund", threshold=-1)
+        retrieved(facts, "card refund", threshold=-1)
     if known == "all but the mark":
         spaces.mark_longterm(facts)
     if known == "all but the words":
@@ -254,10 +254,10 @@ def test_what_changes_between_two_statements_of_a_query_is_seen(facts, statement
 
     with monkeypatch.context() as patched:
         patched.setattr(statements, "rows", between)
-        found = told(facts, "card refund", threshold=-1)
+        found = retrieved(facts, "card refund", threshold=-1)
     assert (1 in {number for number, *_ in found[0]}) == (not done)
     clear_caches()
-    assert told(facts, "card refund", threshold=-1) == found
+    assert retrieved(facts, "card refund", threshold=-1) == found
 
 
 def test_a_space_that_never_rests_is_still_answered(facts, monkeypatch):
@@ -270,7 +270,7 @@ def test_a_space_that_never_rests_is_still_answered(facts, monkeypatch):
 
     monkeypatch.setattr(statements, "rows", restless)
     clear_caches()
-    assert told(facts, "card refund")[0][0][0] == 1
+    assert retrieved(facts, "card refund")[0][0][0] == 1
 
 
 def test_vectors_of_another_embedder_that_are_on_their_way_are_seen(facts):
@@ -287,48 +287,48 @@ def test_a_text_that_says_nothing_is_like_nothing(space, monkeypatch):
     space.save()
     longterm.store(space, HUB, "----")
     longterm.store(space, HUB, "Anna loves teal.")
-    here = told(space, "teal", threshold=-1)
+    here = retrieved(space, "teal", threshold=-1)
     assert {number: score for number, _, score, _ in here[0]}[1] == 0
     answer_from("vector index", monkeypatch)
-    assert told(space, "teal", threshold=-1) == here
+    assert retrieved(space, "teal", threshold=-1) == here
     assert [item.number for item in cold(space, "tea", cold=1, threshold=-1)] == [2]
 
 
 def test_large_spaces_are_not_kept(facts, monkeypatch):
     monkeypatch.setattr(index, "MAX_KEPT_BYTES", 3000)
-    assert told(facts, "teal")[0][0][0] == 2
+    assert retrieved(facts, "teal")[0][0][0] == 2
     assert kept_of(facts) is None
 
 
 def test_a_process_keeps_so_many_bytes_and_no_more(facts, monkeypatch):
     other = spaces.create(HUB, "other")
     longterm.store(other, HUB, "Otters love teal.")
-    here = told(facts, "teal")
+    here = retrieved(facts, "teal")
     bound(vectors, "vectors", kept_of(facts).bytes + 100, monkeypatch)
-    assert told(facts, "teal") == here
-    assert told(other, "teal")[0][0][0] == 1  # by the database: the first space was asked for just now
+    assert retrieved(facts, "teal") == here
+    assert retrieved(other, "teal")[0][0][0] == 1  # by the database: the first space was asked for just now
     assert kept_of(other) is None
     monkeypatch.setattr(vectors, "STAYS", 0.0)
-    assert told(other, "teal")[0][0][0] == 1
+    assert retrieved(other, "teal")[0][0][0] == 1
     assert kept_of(facts) is None and kept_of(other) is not None
-    assert told(facts, "teal") == here
+    assert retrieved(facts, "teal") == here
     assert kept_of(facts) is not None and kept_of(other) is None
     longterm.store(facts, HUB, "Olga hates teal.")  # it has outgrown what fits
-    assert len(told(facts, "teal", threshold=-1)[0]) == 5
+    assert len(retrieved(facts, "teal", threshold=-1)[0]) == 5
     assert vectors.vectors.items() == []
 
 
 def test_one_statement_answers_what_is_kept(facts, asked, django_assert_num_queries):
-    told(facts, "card refund")
+    retrieved(facts, "card refund")
     asked.clear()
     with django_assert_num_queries(0):
-        told(facts, "card refund")
+        retrieved(facts, "card refund")
     assert len(asked) == 1
 
 
 def test_a_space_erased_meanwhile_has_nothing(facts):
     gone = Space(pk=facts.pk + 1000, settings=facts.settings)
-    assert told(gone, "card refund", threshold=-1) == ([], [])
+    assert retrieved(gone, "card refund", threshold=-1) == ([], [])
 
 
 def test_numpy_starts_no_threads_in_a_worker(tmp_path):
