@@ -17,22 +17,6 @@ from . import costs
 from .duplicate import KnownText
 from .finding import RANK, Finding, Lines
 
-__all__ = [
-    "COST",
-    "IN_LISTS",
-    "MAX_FINDINGS",
-    "PROPOSAL",
-    "RANK",
-    "TITLES",
-    "Finding",
-    "KnownText",
-    "Lines",
-    "codes",
-    "detectors",
-    "find",
-    "worst",
-]
-
 PROPOSAL = ("secrets", "hidden", "injection", "risky_advice", "duplicate", "transient", "vague")
 COST = "cost"
 """The code of the finding that stands for what was not looked at, because the text takes too long to check."""

@@ -36,31 +36,6 @@ from ._shapes import (
 )
 from .size import BYTES_PER_TOKEN, tokens_of_bytes, tokens_of_text
 
-__all__ = [
-    "AUTO",
-    "BYTES_PER_TOKEN",
-    "CUT_ORDER",
-    "MISSING",
-    "Dialect",
-    "Entry",
-    "Family",
-    "Form",
-    "Ingredients",
-    "Part",
-    "Rendered",
-    "Source",
-    "Warn",
-    "families",
-    "names",
-    "of_agent",
-    "render",
-    "resolve",
-    "same_bytes",
-    "tokens_of_bytes",
-    "tokens_of_text",
-    "without_comments",
-]
-
 VERSION = re.compile(
     r"v?([0-9]{1,9}(?:\.[0-9]{1,9}){0,3})((?:a|b|rc|\.?dev)[0-9]*)?(?:\.?post[0-9]+)?(?:\+[\w.]+)?", re.IGNORECASE
 )

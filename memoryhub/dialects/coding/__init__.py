@@ -17,22 +17,6 @@ from memoryhub.errors import Invalid
 from .shapes import Block, CodingAgent, Context, Ignored, Later, Start
 from .tree import CachedTree, ChangedTree, DiskTree, Tree
 
-__all__ = [
-    "Block",
-    "CachedTree",
-    "ChangedTree",
-    "CodingAgent",
-    "Context",
-    "DiskTree",
-    "Ignored",
-    "Later",
-    "Start",
-    "Tree",
-    "agent",
-    "agents",
-    "context_of",
-]
-
 
 @cache
 def agents() -> dict[str, CodingAgent]:
