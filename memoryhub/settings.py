@@ -187,6 +187,8 @@ TEMPLATES = [
                 "memoryhub.web.context.page",
             ],
             "builtins": [
+                "django.templatetags.i18n",
+                "django.templatetags.static",
                 "memoryhub.templatetags.builtin",
                 "memoryhub.templatetags.hub",
                 "memoryhub.templatetags.agent_names",
