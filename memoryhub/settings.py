@@ -189,7 +189,7 @@ TEMPLATES = [
             "builtins": [
                 "django.templatetags.i18n",
                 "django.templatetags.static",
-                "memoryhub.templatetags.builtin",
+                "memoryhub.templatetags.glyphs",
                 "memoryhub.templatetags.hub",
                 "memoryhub.templatetags.agent_names",
                 "django_htmx.templatetags.django_htmx",

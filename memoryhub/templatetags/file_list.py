@@ -14,8 +14,8 @@ from memoryhub.domain.files import FolderEntry
 from memoryhub.languages import shown_reason
 from memoryhub.models import Revision
 from memoryhub.templatetags.agent_names import agent_badge
-from memoryhub.templatetags.builtin import g
 from memoryhub.templatetags.files import kind_words, page_address
+from memoryhub.templatetags.glyphs import g
 from memoryhub.templatetags.hub import actor_glyph, author_name
 
 register = template.Library()

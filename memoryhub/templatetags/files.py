@@ -21,7 +21,7 @@ from memoryhub.dialects import tokens_of_bytes
 from memoryhub.languages import shown_reason, translated
 from memoryhub.stores import paths
 from memoryhub.stores.survey import Survey
-from memoryhub.templatetags.builtin import g
+from memoryhub.templatetags.glyphs import g
 from memoryhub.templatetags.hidden_characters import (
     ROW_WORDS,
     SIDE_BY_SIDE,

@@ -25,7 +25,7 @@ from memoryhub.models import Revision
 from memoryhub.server import static_files
 from memoryhub.stores import paths
 from memoryhub.templatetags.agent_names import agent_badge, agent_title
-from memoryhub.templatetags.builtin import g
+from memoryhub.templatetags.glyphs import g
 
 register = template.Library()
 ACTOR_WORDS = {

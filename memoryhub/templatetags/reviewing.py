@@ -26,8 +26,8 @@ from memoryhub.detectors import Finding
 from memoryhub.dialects import Part
 from memoryhub.domain.prompts import PromptChange
 from memoryhub.domain.proposals import ROWS_AMONG_MANY, ROWS_SHOWN, Result, Review
-from memoryhub.templatetags.builtin import g
 from memoryhub.templatetags.findings import FindingsByLine, finding_rows, line_with_marks
+from memoryhub.templatetags.glyphs import g
 from memoryhub.templatetags.hidden_characters import (
     ROW_SIGNS,
     SIDE_BY_SIDE,

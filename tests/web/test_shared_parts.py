@@ -15,8 +15,8 @@ from memoryhub.domain import accounts, files, prompts, proposals, spaces
 from memoryhub.errors import Conflict, Stale
 from memoryhub.models import HUB, Actor
 from memoryhub.templatetags.agent_names import CODING_BADGES, agent_badge, initials
-from memoryhub.templatetags.builtin import g
 from memoryhub.templatetags.contexts import coding_badge
+from memoryhub.templatetags.glyphs import g
 from memoryhub.templatetags.hub import exactly
 from memoryhub.web import errors
 
