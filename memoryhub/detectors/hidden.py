@@ -14,12 +14,12 @@ from .patterns import Found, plain
 CODE = "hidden"
 
 _KINDS: tuple[tuple[str, str, Severity, str], ...] = (
-    ("tag", "\U000e0000-\U000e007f", "high", "tag characters"),
+    ("tag", "\U000e0000-\U000e00ff\U000e01f0-\U000e0fff", "high", "tag characters"),
     ("variation", "\U000e0100-\U000e01ef\ufe00-\ufe0f", "high", "variation selectors"),
     ("bidi", "\u202a-\u202e\u2066-\u2069", "high", "characters that turn the reading direction"),
     ("zero-width", "\u200b-\u200d\u2060\ufeff\u180e\u034f", "high", "zero-width characters"),
-    ("invisible", "\u2061-\u2065\u206a-\u206f\ufff9-\ufffb\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800\U0001d173-\U0001d17a",
-     "high", "invisible characters"),
+    ("invisible", "\u2061-\u2065\u206a-\u206f\ufff0-\ufffb\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800"
+     "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a", "high", "invisible characters"),
     ("mark", "\u200e\u200f\u061c", "mid", "direction marks"),
     ("soft-hyphen", "\u00ad", "mid", "soft hyphens"),
     ("control", "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f", "high", "control characters"),

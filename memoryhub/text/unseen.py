@@ -9,12 +9,12 @@ from itertools import islice
 # The joiner and the selector of an emoji are left alone.
 UNSEEN = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
-    "\u2060-\u206f\u2800\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e01ef\U0001d173-\U0001d17a\ud800-\udfff"
+    "\u2060-\u206f\u2800\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff"
+    "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-UNSEEN_CHARACTER = re.compile(f"[{UNSEEN}]|(?<![\u00a9-\u3299\U0001f000-\U0001faff])\ufe0f")
-EMOJI_JOINER = re.compile(
-    "(?<=[\u2190-\u3299\U0001f000-\U0001faff\ufe0f])\u200d(?=[\u2190-\u3299\U0001f000-\U0001faff])"
-)
+_SIGN = r"\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"  # emoji among them
+UNSEEN_CHARACTER = re.compile(rf"[{UNSEEN}]|(?<![{_SIGN}])\ufe0f")
+EMOJI_JOINER = re.compile(rf"(?<=[{_SIGN}\ufe0f])\u200d(?=[{_SIGN}])")
 
 
 def spelled_out(text: str) -> str:

@@ -50,6 +50,22 @@ def test_what_is_hidden_between_all_letters_is_told_without_a_label_for_each():
         assert html.replace("many", "").count("y") == 300_000
 
 
+# Default_Ignorable_Code_Point of Unicode 16, without what is there for emoji alone.
+IGNORABLE = (
+    (0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x200B, 0x200F), (0x202A, 0x202E),
+    (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3),
+    (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
+)  # fmt: skip
+
+
+def test_every_character_that_fonts_leave_out_is_drawn_between_letters_of_any_script():
+    ignorable = [chr(code) for first, last in IGNORABLE for code in range(first, last + 1)]
+    for letter in "aя中か":
+        undrawn = [f"U+{ord(one):04X}" for one in ignorable if 'class="inv' not in drawn(f"{letter}{one}{letter}")]
+        assert undrawn == [], letter
+    assert "inv" not in drawn("❤\ufe0f ©\ufe0f 👩\u200d💻 ㊗\ufe0f")
+
+
 def test_the_quick_look_at_a_page_misses_no_character_that_is_drawn():
     characters = map(chr, (*range(0x10000), *range(0x1D100, 0x1D200), *range(0xE0000, 0xE0200)))
     assert [one for one in characters if BARE.match(one) and not MAYBE_UNSEEN.match(one)] == []
