@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
-from memoryhub.errors import Conflict, HubError
+from memoryhub.errors import Conflict, HubError, Unavailable
 from memoryhub.stores import paths
 from memoryhub.stores.disk import MAX_BYTES, FileContent, WriteResult, check_kind, problem, stat_of, too_large
 
@@ -72,6 +72,7 @@ def put(fd: int, name: str, path: str, content: bytes) -> WriteResult:
     before = lstat(fd, name)
     if before is not None:
         check_kind(stat_of(before), path)
+        check_protection(before, path)
     new, swap = f"{NEW}{token}{tail(name)}", f"{SWAP}{token}{tail(name)}"
     try:
         _write_beside(fd, new, content, before)
@@ -90,6 +91,13 @@ def put(fd: int, name: str, path: str, content: bytes) -> WriteResult:
     os.fsync(fd)
     after = lstat(fd, name)
     return WriteResult(stat_of(after) if after else None, displaced, swap if displaced is not None else "")
+
+
+def check_protection(found: os.stat_result, path: str) -> None:
+    """Refuse to replace a file that nobody may write (mode 0444): the permissions of its folder alone would allow it."""
+    if not found.st_mode & 0o222:
+        says = f"“{path}” is write-protected on disk: let its owner write it (chmod u+w), then try again."
+        raise Unavailable(says, code="disk_error", path=path)
 
 
 def lstat(fd: int, name: str) -> os.stat_result | None:

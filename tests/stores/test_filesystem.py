@@ -60,6 +60,14 @@ def test_mode_and_owner_stay(store, tmp_path):
         assert (found.st_uid, found.st_gid) == (1234, 4321)
 
 
+def test_a_write_protected_file_is_not_replaced(store, tmp_path):
+    store.put("/a.md", b"one")
+    (tmp_path / "root" / "a.md").chmod(0o444)
+    with pytest.raises(Unavailable, match=r"write-protected on disk.*chmod u\+w"):
+        store.put("/a.md", b"two")
+    assert store.read("/a.md").content == b"one" and os.listdir(tmp_path / "root") == ["a.md"]
+
+
 def test_removing_hands_back_what_it_was(store):
     store.put("/a.md", b"one")
     placed = store.remove("/a.md")
