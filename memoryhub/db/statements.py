@@ -11,7 +11,7 @@ import math
 import re
 import select
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -32,6 +32,7 @@ from memoryhub.db import replica
 from memoryhub.errors import Unavailable
 
 M = TypeVar("M", bound=models.Model)
+T = TypeVar("T")
 Json = Jsonb  # a value of a jsonb column
 PARSED_ONCE = 4096  # characters: psycopg parses a longer statement for its placeholders each time
 
@@ -90,6 +91,18 @@ def rows(sql: str, params: Sequence[Any] | Mapping[str, Any] = (), *, binary: bo
             raise
         wrapper.close()
         return execute(wrapper, sql, params, binary)
+
+
+def read_once(space: models.Model, what: str, read: Callable[[], T]) -> T:
+    """What is read of a space, for a page that shows it once more without asking again: `space.kept` is there while somebody
+    looks at a page of it, and nothing changes meanwhile."""
+    kept: dict[str, Any] | None = space.__dict__.get("kept")
+    if kept is None:
+        return read()
+    if what not in kept:
+        kept[what] = read()
+    found: T = kept[what]
+    return found
 
 
 def changed(sql: str, params: Sequence[Any] | Mapping[str, Any]) -> list[tuple[Any, ...]]:

@@ -12,4 +12,4 @@ from .people import FailedTry, Person, SignIn, SignInLink
 from .prompts import AgentChange, Delivery, DialectTemplate, PromptText, TemplateChoice
 from .proposals import Proposal, ProposalComment, Webhook, WebhookNotice
 from .retrieval import Chunk, ChunkCount, Embedding, FileWords, LexemeCount, Posting, SavedQuery, Telltale
-from .spaces import Membership, Role, Space
+from .spaces import SETTINGS, Membership, Role, Settings, Space

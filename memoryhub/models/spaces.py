@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import secrets
+from typing import Any
 
 from django.core.validators import RegexValidator
 from django.db import models
@@ -22,6 +23,52 @@ class Role(models.TextChoices):
     EDITOR = "editor"
     REVIEWER = "reviewer"
     OWNER = "owner"
+
+
+# What a space can choose: (default, minimum, maximum) for numbers, (default,) for others.
+SETTINGS: dict[str, tuple[Any, ...]] = {
+    "proposal_days": (30, 1, 365),
+    "warn_days": (3, 0, 60),
+    "working_limit": (50, 1, 50),
+    "working_hours": (24, 1, 24 * 30),
+    "logs_reach_others": ("gate",),  # "person": what an agent logs reaches other agents when a person has seen it
+    "delivery_days": (90, 1, 3650),
+    "reviewers": (1, 1, 2),
+    "who_decides": ("any",),  # "others": who made a token of an agent does not decide on its proposals
+    "second_factor": ("off",),  # "required": members open the space with a second factor alone
+    # For each agent, but the last; counted as `domain/quotas` says.
+    "agent_calls_a_minute": (60_000, 1, 1_000_000),
+    "agent_megabytes": (2_048, 1, 1_000_000),
+    "space_megabytes": (20_480, 1, 10_000_000),
+    "ingress": ({},),
+    "detectors": ({},),
+    "judge": ({},),
+    "embedder": ("",),
+    "embedder_before": ("",),
+    "digest": ("",),
+    "home": ("",),  # whose coding agents on this machine the space shows; set by `contexts.set_home` alone
+    "retrieval": ({},),  # as `domain/retrieval` checks it
+    "chunks": ({},),  # size and overlap, as `domain/longterm` checks it
+}
+
+
+class Settings(dict[str, Any]):
+    """What a space chose. A subscript gives the default of what it did not choose; `in`, `get` and the stored row leave that out."""
+
+    __missing__ = {name: one[0] for name, one in SETTINGS.items()}.__getitem__
+
+
+class SettingsField(models.JSONField):
+    def from_db_value(self, *stored: Any) -> Settings:
+        return Settings(super().from_db_value(*stored))
+
+    def get_default(self) -> Settings:
+        return Settings()
+
+    def deconstruct(self) -> Any:
+        """To migrations a column of JSON."""
+        name, _path, args, options = super().deconstruct()
+        return name, "django.db.models.JSONField", args, options
 
 
 class Space(models.Model):
@@ -46,8 +93,7 @@ class Space(models.Model):
     stored_bytes = models.BigIntegerField(default=0, db_default=0)
     stored = models.JSONField(default=dict, db_default={})
     has_views = models.BooleanField(default=False, db_default=False)  # a mount of the store `views`
-    # What a space chose for itself; every key and its default stand in domain/spaces.py.
-    settings = models.JSONField(default=dict)
+    settings: Settings = SettingsField(default=dict)
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

@@ -78,7 +78,7 @@ def recently_signed_in(view: View) -> View:
 
 def second_factor_missing(request: HttpRequest, space: Space) -> bool:
     """Whether the space wants a second factor and this session was begun without one."""
-    wants = spaces.get_setting(space, "second_factor") == "required"
+    wants = space.settings["second_factor"] == "required"
     return wants and not request.session.get("second_factor")
 
 
@@ -108,7 +108,7 @@ def space_page(action: str, *, methods: tuple[str, ...] = ("GET", "HEAD", "POST"
                 return wrong_method(request, methods)
             with named_as_in(request.space):
                 if request.method in ("GET", "HEAD"):
-                    request.space.kept = {}  # for `spaces.read_once`
+                    request.space.kept = {}  # for `statements.read_once`
                     return replica.read(lambda: view(request, **kwargs))
                 return view(request, **kwargs)
 

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
-from memoryhub.domain import activity, prompts, spaces
+from memoryhub.domain import activity, prompts
 from memoryhub.domain.activity import Counts, counts_of_space
 from memoryhub.web import first_run
 from memoryhub.web.access import space_page
@@ -41,8 +41,8 @@ def page(request: HttpRequest) -> HttpResponse:
         "today": timezone.localdate(),
         "now": now,
         "pipes": pipe_widths(now),
-        "working_limit": spaces.get_setting(space, "working_limit"),
-        "working_hours": spaces.get_setting(space, "working_hours"),
+        "working_limit": space.settings["working_limit"],
+        "working_hours": space.settings["working_hours"],
         "waits": activity.waiting_items(space, now),
         "agents": agents,
         "leaving": activity.expiring_entries(space),

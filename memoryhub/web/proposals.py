@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from memoryhub.domain import accounts, files, prompts, proposals, spaces
+from memoryhub.domain import accounts, files, prompts, proposals
 from memoryhub.domain.accounts import may
 from memoryhub.errors import Conflict, HubError, Invalid
 from memoryhub.models import Proposal
@@ -58,7 +58,7 @@ def inbox_context(request: HttpRequest) -> dict[str, Any]:
         "unreviewed": unreviewed[:UNREVIEWED_SHOWN], "more_unreviewed": max(0, len(unreviewed) - UNREVIEWED_SHOWN),
         "get": get, "view": view, "order": order, "box": box, "counts_by_view": by_view,
         "agents": prompts.listed_agents(request.space), "is_filtered": is_filtered,
-        "days": spaces.get_setting(request.space, "proposal_days"), "may_decide": may(request.role, "decide"),
+        "days": request.space.settings["proposal_days"], "may_decide": may(request.role, "decide"),
     }  # fmt: skip
 
 

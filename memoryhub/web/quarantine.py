@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from memoryhub.domain import longterm, prompts, quarantine, spaces, working
+from memoryhub.domain import longterm, prompts, quarantine, working
 from memoryhub.errors import Conflict, HubError, Invalid
 from memoryhub.languages import translated
 from memoryhub.models import Record
@@ -118,7 +118,7 @@ def record_context(request: HttpRequest, queue: quarantine.QueuePage, one: Recor
         "grave_lines": quarantine.grave_lines(one) if waits else [],
         "has_hidden": any(found["code"] == "hidden" for found in one.findings),
         "waits_for_person": working.waits_for_person(request.space),
-        "working_hours": spaces.get_setting(request.space, "working_hours"),
+        "working_hours": request.space.settings["working_hours"],
         "admission": admission_of(request, one) if waits else None,
         "previous": records[at - 1] if at else None,
         "following": following if following and following.pk != one.pk else None,

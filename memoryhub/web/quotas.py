@@ -28,7 +28,7 @@ def change(request: HttpRequest) -> HttpResponse:
 
 
 def limits_form(request: HttpRequest, data: QueryDict | None = None) -> LimitsForm:
-    values = {name: spaces.get_setting(request.space, name) for name in LimitsForm.base_fields}
+    values = {name: request.space.settings[name] for name in LimitsForm.base_fields}
     return LimitsForm(data, initial=values)
 
 

@@ -79,7 +79,7 @@ def show_settings(request: HttpRequest, *, status: int = 200, **more: object) ->
 
 def section_form(request: HttpRequest, section: str, data: QueryDict | None = None) -> SettingsForm:
     """The form of a section, or without one of every setting; bound to what was sent."""
-    values = {name: spaces.get_setting(request.space, name) for name in SettingsForm.base_fields}
+    values = {name: request.space.settings[name] for name in SettingsForm.base_fields}
     return SettingsForm(data, initial=values, section=section, auto_id=f"{section or 'all'}_%s")
 
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from memoryhub.db.prepared import any_of, prepared
-from memoryhub.domain import spaces, working
+from memoryhub.domain import working
 from memoryhub.errors import Invalid, NotFound, TooLarge
 from memoryhub.languages import translated
 from memoryhub.models import Record, Space, WorkingEntry
@@ -83,7 +83,7 @@ def fill_figures(space: Space, entries: list[WorkingEntry]) -> dict[str, Any]:
     """Figures of the page: entries and limit, how many expire soon, and bars of the time left."""
     now = timezone.now()
     hours = [max(0.0, (one.expires_at - now).total_seconds() / 3600) for one in entries if not one.is_pinned]
-    span = max(1, spaces.get_setting(space, "working_hours"))
+    span = max(1, space.settings["working_hours"])
     counts = [0] * 24
     for left in hours:
         counts[min(23, int(left / span * 24))] += 1
@@ -95,7 +95,7 @@ def fill_figures(space: Space, entries: list[WorkingEntry]) -> dict[str, Any]:
     return {
         "all": len(entries),
         "taken": sum(1 for one in entries if one.agent_key == 0 and not one.is_pinned),
-        "limit": spaces.get_setting(space, "working_limit"),
+        "limit": space.settings["working_limit"],
         "span": span,
         "soon": sum(1 for left in hours if left < 1),
         "pinned": sum(1 for one in entries if one.is_pinned),

@@ -223,7 +223,7 @@ def test_a_space_of_others_never_gets_a_home(shown, home, tmp_path):
     for slug, whose in (("team", home), ("laptop", tmp_path)):
         with pytest.raises(Conflict, match="--space"):
             contexts.show_laptop(HUB, str(whose), [], [], slug=slug)
-    assert spaces.get_setting(Space.objects.get(slug="team"), "home") == ""
+    assert Space.objects.get(slug="team").settings["home"] == ""
 
 
 def test_a_project_whose_name_is_no_text_is_told(shown, home):

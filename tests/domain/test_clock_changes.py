@@ -84,7 +84,7 @@ class TestDailyMail:
             7, "Europe/Berlin", date(2026, 11, 20)
         )
         space.refresh_from_db()
-        assert spaces.get_setting(space, "digest") == "7 Europe/Berlin from 2026-11-20"
+        assert space.settings["digest"] == "7 Europe/Berlin from 2026-11-20"
         assert notify.mail_hour(space) == MailHour(7, "Europe/Berlin", date(2026, 11, 20))
         assert notify.set_mail_hour(space, HUB, 20, "Europe/Berlin", at).first_day == date(2026, 11, 19)
         notify.set_mail_hour(space, HUB, None, "Europe/Berlin", at)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from memoryhub.domain import files, notify, prompts, proposals, spaces
+from memoryhub.domain import files, notify, prompts, proposals
 from memoryhub.models import HUB, PolicyRule, Webhook
 
 
@@ -88,4 +88,4 @@ def test_the_hour_of_the_mail(house, as_role, pending, at):
     assert "Now sent at 7:00, Europe/Berlin" in client.get(at("webhooks.page")).content.decode()
     client.post(at("webhooks.set_digest"), {"digest": "99"})
     house.space.refresh_from_db()
-    assert spaces.get_setting(house.space, "digest") == ""
+    assert house.space.settings["digest"] == ""

@@ -52,7 +52,7 @@ def test_settings_are_changed_within_their_bounds(as_role, house):
     owner = as_role("owner")
     assert owner.post("/s/books/settings/change/", values).status_code == 303
     house.space.refresh_from_db()
-    assert spaces.get_setting(house.space, "reviewers") == 2
+    assert house.space.settings["reviewers"] == 2
     wrong = owner.post("/s/books/settings/change/", {**values, "working_limit": 51})
     assert wrong.status_code == 422
     assert "from 1 to 50" in wrong.content.decode()

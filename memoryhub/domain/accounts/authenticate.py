@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from memoryhub.db import fragments, statements
 from memoryhub.errors import Forbidden, Unauthenticated
-from memoryhub.models import Actor, Agent, Person, Space, Token
+from memoryhub.models import Actor, Agent, Person, Settings, Space, Token
 from memoryhub.refusals import go_on_without_room
 
 NO_VALID_TOKEN = "No valid token. Send 'Authorization: Bearer mh_…' with a token of this hub."  # noqa: S105 (a sentence)
@@ -132,7 +132,7 @@ def caller_of(row: tuple[Any, ...]) -> Caller:
     role, has_expired, incarnation, beside = values
     others = {"beside": beside, "incarnation": incarnation, "has_expired": has_expired}
     token["scopes"] = token["scopes"].split(",") if token["scopes"] else []
-    space["settings"] = json.loads(space["settings"])
+    space["settings"] = Settings(json.loads(space["settings"]))
     its_space = statements.instance(Space, space.items())
     if agent["id"] is not None:
         agent["reported"] = json.loads(agent["reported"])

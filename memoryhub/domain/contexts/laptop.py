@@ -90,7 +90,7 @@ def _shown_by(actor: Actor, home: str) -> tuple[Space | None, str]:
         space = taken.get(slug)
         if space is None:
             return None, slug
-        if spaces.get_setting(space, SETTING) == home and actor_in(actor, space):
+        if space.settings[SETTING] == home and actor_in(actor, space):
             return space, slug
     raise Conflict("Too many spaces are named laptop. Use memoryhub laptop --space.", code="space_taken")
 
@@ -123,7 +123,7 @@ def show_laptop(
     """Makes the space, or adds to it what it does not show yet: a mount for the folder of each agent and for each project."""
     space = _space_of(actor, home, slug, name)
     actor = actor_in(actor, space) or actor
-    if spaces.get_setting(space, SETTING) != home:  # made just now
+    if space.settings[SETTING] != home:  # made just now
         set_home(space, actor, home)
     shown = Shown(space)
     for directory in coding_agents.folders_to_show(found):
@@ -148,7 +148,7 @@ def _space_of(actor: Actor, home: str, slug: str, name: str) -> Space:
     if not _is_storable(home):
         raise Invalid("The name of this home is no UTF-8.", code="invalid_path")
     space = Space.objects.filter(slug=slug).first()
-    if space and spaces.get_setting(space, SETTING) != home:
+    if space and space.settings[SETTING] != home:
         raise Conflict(
             f"There is a space {slug} that does not show {home}. Name another one with --space.", code="space_taken"
         )
@@ -207,4 +207,4 @@ def set_home(space: Space, actor: Actor, home: str) -> None:
 
 def home_for(space: Space, actor: Actor) -> str:
     """The home that this person may see agents of; empty for who does not manage the space."""
-    return str(spaces.get_setting(space, SETTING)) if may(actor.role, "manage") else ""
+    return str(space.settings[SETTING]) if may(actor.role, "manage") else ""

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from django.db.models import Count
 from django.utils import timezone
 
+from memoryhub.db import statements
 from memoryhub.db.prepared import any_of, prepared
-from memoryhub.domain import spaces
 from memoryhub.domain.files import find, mounts
 from memoryhub.errors import HubError
 from memoryhub.models import Agent, Editing, File, Mount, Person, Proposal, Revision, Source, Space
@@ -166,11 +166,11 @@ WITH_MEMORY = prepared(lambda space: Agent.objects.within(space).filter(memory_i
 
 
 def _sources(space: Space) -> list[Source]:
-    return spaces.read_once(space, "sources", lambda: SOURCES(space.pk))
+    return statements.read_once(space, "sources", lambda: SOURCES(space.pk))
 
 
 def _agents_with_memory(space: Space) -> list[Agent]:
-    return spaces.read_once(space, "agents with memory", lambda: WITH_MEMORY(space.pk))
+    return statements.read_once(space, "agents with memory", lambda: WITH_MEMORY(space.pk))
 
 
 def source_readers(space: Space) -> dict[str, list[str]]:

@@ -97,7 +97,7 @@ class Cut:
 
 def chunk_size(space: Space) -> tuple[int, int]:
     """How many characters a chunk of this space has at most, and how many it shares with its neighbour."""
-    chosen = spaces.get_setting(space, "chunks")
+    chosen = space.settings["chunks"]
     return chosen.get("size", split.SIZE), chosen.get("overlap", split.OVERLAP)
 
 

@@ -111,7 +111,7 @@ def mail_subject(space: Space, proposals: list[Proposal]) -> str:
 
 def mail_text(space: Space, proposals: list[Proposal]) -> str:
     """The mail as plain text: what expires soon, what needs attention, the rest, each with its change, findings and link."""
-    soon = timezone.now() + timedelta(days=spaces.get_setting(space, "warn_days"))
+    soon = timezone.now() + timedelta(days=space.settings["warn_days"])
     groups: dict[str, list[Proposal]] = {_("Expiring soon"): [], _("Needs attention"): [], _("Routine"): []}
     expiring, attention, routine = groups.values()
     for proposal in proposals:

@@ -49,7 +49,7 @@ def clock_of(zone: str) -> tzinfo:
 
 def mail_hour(space: Space) -> MailHour | None:
     """When this space sends its daily mail; None: never."""
-    found = FORM.fullmatch(spaces.get_setting(space, "digest"))
+    found = FORM.fullmatch(space.settings["digest"])
     if found is None or int(found["hour"]) > 23:
         return None
     if not found["zone"]:

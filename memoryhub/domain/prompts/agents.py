@@ -154,7 +154,7 @@ AGENT_AT = prepared(lambda space, slug: Agent.objects.within(space).select_relat
 
 def listed_agents(space: Space) -> list[Agent]:
     """The agents of a space by name, for a page that lists them all."""
-    return spaces.read_once(space, "agents", lambda: AGENTS(space.pk))
+    return statements.read_once(space, "agents", lambda: AGENTS(space.pk))
 
 
 @lru_cache(maxsize=16)

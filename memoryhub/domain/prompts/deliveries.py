@@ -22,7 +22,6 @@ from memoryhub.domain.prompts import agents_behind
 from memoryhub.domain.prompts.agents_behind import BehindThread, ThreadStatus
 from memoryhub.domain.prompts.assemble import Prompt, parts_json
 from memoryhub.domain.prompts.requests import PromptRequest, as_stored, mask
-from memoryhub.domain.spaces import get_setting
 from memoryhub.models import Agent, Delivery, PromptText, Space
 from memoryhub.models.prompts import pack
 
@@ -164,7 +163,7 @@ def threads_of(space: Space, agent: Agent) -> list[AgentThread]:
 
 def expire_deliveries(space: Space) -> int:
     """Deletes deliveries older than the space's limit, and texts that no delivery names any more."""
-    before = timezone.now() - timedelta(days=get_setting(space, "delivery_days"))
+    before = timezone.now() - timedelta(days=space.settings["delivery_days"])
     gone, _ = Delivery.objects.within(space).filter(last_at__lt=before).delete()
     if gone:
         left = Delivery.objects.within(space).values("sha256")

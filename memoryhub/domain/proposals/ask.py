@@ -128,7 +128,7 @@ def propose_promotion(
     proposal.same_as = same_as(proposal)
     if waiting := _pending_twin(proposal):
         return waiting
-    proposal.reviewers = max(1, spaces.get_setting(space, "reviewers"))
+    proposal.reviewers = max(1, space.settings["reviewers"])
     return _insert(proposal, found, kind_of(proposal).risk(proposal, found, None, proposal.content))
 
 
@@ -171,7 +171,7 @@ def propose_template(report: prompts.Report) -> Proposal:
     proposal.base_sha256 = now.sha256 if now and now.content else ""
     found = kind.findings(proposal, now.content if now else None, proposal.content)
     spaces.refuse_secrets(space, found, report.text)
-    proposal.reviewers = max(1, spaces.get_setting(space, "reviewers"))
+    proposal.reviewers = max(1, space.settings["reviewers"])
     spaces.mark_setup(space)  # prompts warn of it
     return _insert(proposal, found, kind.risk(proposal, found, None, proposal.content))
 
@@ -300,7 +300,7 @@ def newest_pending(proposal: Proposal) -> Proposal | None:
 
 def reviewers_for(space: Space, rule: PolicyRule | None) -> int:
     """How many people have to say yes: what the space chose, or more where an exception for the path asks for it."""
-    return max(spaces.get_setting(space, "reviewers"), rule.reviewers if rule else 1)
+    return max(space.settings["reviewers"], rule.reviewers if rule else 1)
 
 
 def size_of(proposal: Proposal) -> int:

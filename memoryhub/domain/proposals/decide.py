@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from memoryhub.domain import files, notify, quarantine, spaces
+from memoryhub.domain import files, notify, quarantine
 from memoryhub.domain.accounts import require
 from memoryhub.domain.proposals import findings
 from memoryhub.domain.proposals.from_disk import problem_on_disk
@@ -249,14 +249,14 @@ def _check_person(proposal: Proposal, actor: Actor) -> None:
 
 def is_own(proposal: Proposal, actor: Actor) -> bool:
     """Whether the space wants another person to decide: whoever made a key of an agent can ask in its name."""
-    if spaces.get_setting(proposal.space, "who_decides") == "others" and proposal.change.get("person") == actor.id:
+    if proposal.space.settings["who_decides"] == "others" and proposal.change.get("person") == actor.id:
         return True
     return bool(agents_barred(proposal.space, actor, [proposal.agent_id]))
 
 
 def agents_barred(space: Space, actor: Actor, agents: Iterable[int | None]) -> set[int | None]:
     """Those of the agents on whose proposals this person may not decide, because they made a key of them."""
-    if not actor.is_person or spaces.get_setting(space, "who_decides") != "others":
+    if not actor.is_person or space.settings["who_decides"] != "others":
         return set()
     made = Token.objects.within(space).filter(agent__in=[pk for pk in agents if pk], made_by=actor.name)
     return set(made.values_list("agent_id", flat=True))
@@ -264,7 +264,7 @@ def agents_barred(space: Space, actor: Actor, agents: Iterable[int | None]) -> s
 
 def count_to_decide(space: Space, actor: Actor, waiting: int) -> int:
     """How many of the waiting proposals this person may decide on: all but those of agents whose tokens they created."""
-    if not actor.is_person or spaces.get_setting(space, "who_decides") != "others":
+    if not actor.is_person or space.settings["who_decides"] != "others":
         return waiting
     made = Token.objects.within(space).filter(agent__isnull=False, made_by=actor.name).values("agent_id")
     mine = Q(agent_id__in=made) | Q(change__person=actor.id)

@@ -22,7 +22,9 @@ Parents = Callable[[Proposal], "Proposal | None"]
 
 def get(space: Space, number: int) -> Proposal:
     """One proposal of the space."""
-    return _found(Proposal.objects.within(space).select_related("space", "agent").filter(number=number).first(), number)
+    proposal = _found(Proposal.objects.within(space).select_related("agent").filter(number=number).first(), number)
+    proposal.space = space
+    return proposal
 
 
 FIELDS = [field.attname for field in Proposal._meta.concrete_fields]
@@ -99,13 +101,13 @@ def is_late(proposal: Proposal, now: datetime | None = None) -> bool:
 
 def ends_soon(proposal: Proposal) -> bool:
     """Whether so little of its time is left that its space wants people to be warned."""
-    warn = timedelta(days=spaces.get_setting(proposal.space, "warn_days"))
+    warn = timedelta(days=proposal.space.settings["warn_days"])
     return proposal.state in OPEN and proposal.expires_at is not None and proposal.expires_at - warn <= timezone.now()
 
 
 def deadline(space: Space) -> datetime:
     """When a proposal that begins to wait now expires, by the database's clock, which ends it."""
-    return statements.database_now() + timedelta(days=spaces.get_setting(space, "proposal_days"))
+    return statements.database_now() + timedelta(days=space.settings["proposal_days"])
 
 
 def already_decided(proposal: Proposal) -> Conflict:

@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from memoryhub.db import statements
-from memoryhub.domain import activity, notify, spaces
+from memoryhub.domain import activity, notify
 from memoryhub.domain.jobs import periodic
 from memoryhub.domain.proposals.kinds import kind_of
 from memoryhub.domain.proposals.results import Result, result, result_on
@@ -102,7 +102,7 @@ def warn(now: datetime | None = None) -> dict[str, int]:
     waiting = Proposal.objects.filter(state=State.PENDING, warned_at=None, expires_at__gt=now)
     warned = 0
     for space in Space.objects.filter(pk__in=waiting.values("space_id")):
-        end = now + timedelta(days=spaces.get_setting(space, "warn_days"))
+        end = now + timedelta(days=space.settings["warn_days"])
         near = waiting.within(space).filter(expires_at__lte=end).order_by("expires_at")
         warned += sum(
             _warn_one(space, number, now) for number in near.values_list("number", flat=True)[:WARNED_AT_ONCE]

@@ -103,7 +103,7 @@ def _name(value: Any, field: str) -> str:
 def look_beside(space: Space, record: Record) -> str:
     """Takes secrets out of the metadata and the names of a record, and adds what the gate finds in them to its findings. Returns the
     step that holds it, if one does: a secret holds the output whatever the gate says."""
-    key = repr((spaces.get_setting(space, "ingress"), record.session_id, record.node_id, record.metadata))
+    key = repr((space.settings["ingress"], record.session_id, record.node_id, record.metadata))
     if clean_beside.get(key):
         return ""
     removed = _take_out_secrets(record)

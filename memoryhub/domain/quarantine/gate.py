@@ -71,7 +71,7 @@ class Verdict:
 
 def gate_steps(space: Space, values: dict[str, Any] | None = None) -> tuple[Step, ...]:
     """The space's gate in its order; what it has not chosen follows with what it does by default."""
-    chosen = (values if values is not None else spaces.get_setting(space, "ingress")).get("steps", [])
+    chosen = (values if values is not None else space.settings["ingress"]).get("steps", [])
     return _in_order(tuple((one.get("code"), one.get("action")) for one in chosen))
 
 
@@ -84,7 +84,7 @@ def _in_order(chosen: tuple[tuple[str, str], ...]) -> tuple[Step, ...]:
 
 def judge_settings(space: Space) -> dict[str, Any]:
     """Whether a judge reads what the gate admits, where it is, its time limit and its budget."""
-    return JUDGE_OFF | spaces.get_setting(space, "judge")
+    return JUDGE_OFF | space.settings["judge"]
 
 
 def examine(

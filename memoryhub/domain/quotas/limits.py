@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from memoryhub.domain import spaces
 from memoryhub.errors import TooLarge, TooMany
 from memoryhub.models import Agent, Space
 
@@ -45,7 +44,7 @@ counters = Counters()
 
 def count_call(space: Space, agent: Agent) -> None:
     """Counts a log or a change of an agent; TooMany above the limit of a minute."""
-    now, limit = time.monotonic(), spaces.get_setting(space, "agent_calls_a_minute")
+    now, limit = time.monotonic(), space.settings["agent_calls_a_minute"]
     counter = counters.calls.get(agent.pk)
     if counter is None or now - counter.since >= WINDOW:
         _make_room(counters.calls)
@@ -68,7 +67,7 @@ def count_bytes(space: Space, agent: Agent, size: int) -> None:
         (own, "agent_megabytes", agent.name),
         (all_of_space, "space_megabytes", "this space"),
     ):
-        limit = spaces.get_setting(space, key)
+        limit = space.settings[key]
         if counter.base + counter.count + size > limit * MEGABYTE:
             raise TooLarge(
                 f"What {whose} has stored reaches the limit of {limit:,} MB. An owner can raise it under Settings, Usage and limits, "

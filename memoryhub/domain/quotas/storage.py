@@ -12,7 +12,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.utils import timezone
 
-from memoryhub.domain import jobs, spaces
+from memoryhub.domain import jobs
 from memoryhub.domain.quotas.limits import MEGABYTE
 from memoryhub.models import Agent, Space
 
@@ -106,12 +106,12 @@ class Usage:
 def usage_of_space(space: Space) -> Usage:
     """Use and limits of a space and its agents, as the job last counted them."""
     fresh = Space.objects.get(pk=space.pk)
-    of_agent = spaces.get_setting(fresh, "agent_megabytes") * MEGABYTE
+    of_agent = fresh.settings["agent_megabytes"] * MEGABYTE
     agents = [
         Share(agent.name, agent.stored_bytes, of_agent, f"/s/{fresh.slug}/agents/{agent.slug}/")
         for agent in Agent.objects.within(fresh).order_by("-stored_bytes", "name")[:200]
     ]
     counted = fresh.stored.get("kinds", {})
     kinds = [{"label": label, **counted.get(key, {"bytes": 0, "rows": 0})} for key, label in KINDS.items()]
-    whole = Share(fresh.name, fresh.stored_bytes, spaces.get_setting(fresh, "space_megabytes") * MEGABYTE)
+    whole = Share(fresh.name, fresh.stored_bytes, fresh.settings["space_megabytes"] * MEGABYTE)
     return Usage(whole, agents, kinds, fresh.stored.get("at", ""))

@@ -29,7 +29,7 @@ from memoryhub.domain.spaces.secrets import (
     secret_error,
     secret_suspects,
 )
-from memoryhub.domain.spaces.settings import change_settings, get_setting, read_once
+from memoryhub.domain.spaces.settings import change_settings
 from memoryhub.domain.spaces.space import (
     create,
     erase,

@@ -13,7 +13,6 @@ from django.conf import settings
 from memoryhub import detectors
 from memoryhub.detectors import Finding, costs, secrets
 from memoryhub.detectors.secrets import in_bytes
-from memoryhub.domain.spaces.settings import get_setting
 from memoryhub.errors import Invalid
 from memoryhub.models import AllowedValue, Space
 
@@ -57,7 +56,7 @@ def secret_error(kind: str, line: int) -> Invalid:
 
 def refuses_secrets(space: Space) -> bool:
     """Whether the space keeps secrets out, as it does unless its owner chose otherwise."""
-    return get_setting(space, "detectors").get("secrets", "refuse") == "refuse"
+    return space.settings["detectors"].get("secrets", "refuse") == "refuse"
 
 
 # ---- what a person said is no secret

@@ -26,6 +26,7 @@ from memoryhub.models import (
     Proposal,
     RecordState,
     Role,
+    Settings,
     Space,
     Token,
 )
@@ -103,7 +104,7 @@ def get_for_person(person: Person, slug: str) -> tuple[Space, str]:
     if not found:
         raise NotFound("The address may be old, or belong to a space you are not in.")
     role, settings, stored, *values = found[0]
-    its_json = {"settings": json.loads(settings), "stored": json.loads(stored)}
+    its_json = {"settings": Settings(json.loads(settings)), "stored": json.loads(stored)}
     return statements.instance(Space, {**its_json, **dict(zip(PLAIN_COLUMNS, values, strict=True))}.items()), role
 
 

@@ -140,7 +140,7 @@ def entering(
 
 def _reader_key(space: Space, agent: Agent | None, scope: str) -> int:
     """Who reads an entry that no person has seen: 0 is the group, else one agent."""
-    alone = scope == AGENT or spaces.get_setting(space, "logs_reach_others") == "person"
+    alone = scope == AGENT or space.settings["logs_reach_others"] == "person"
     return agent.pk if agent and alone else 0
 
 
@@ -149,7 +149,7 @@ def _first_values(space: Space, agent: Agent | None, key: int, at: datetime) -> 
 
 
 def _trim(space: Space, key: int) -> statements.Change:
-    return statements.Change(TRIM, [space.pk, key, space.pk, key, spaces.get_setting(space, "working_limit") - 1])
+    return statements.Change(TRIM, [space.pk, key, space.pk, key, space.settings["working_limit"] - 1])
 
 
 def newest(
@@ -308,13 +308,13 @@ def put_back(space: Space, actor: Actor, entry_id: int) -> WorkingEntry:
 
 
 def _lifetime(space: Space) -> timedelta:
-    return timedelta(hours=spaces.get_setting(space, "working_hours"))
+    return timedelta(hours=space.settings["working_hours"])
 
 
 @spaces.on_event("working_limit_lowered")
 def trim_to_limit(space: Space) -> None:
     """Lets go what a lower limit has no place for (in the caller's transaction)."""
-    statements.rows(TRIM_ALL, [space.pk, spaces.get_setting(space, "working_limit")])
+    statements.rows(TRIM_ALL, [space.pk, space.settings["working_limit"]])
 
 
 @jobs.periodic("working.sweep", every=timedelta(minutes=10))

@@ -45,7 +45,7 @@ def mark_unseen(space: Space, entry_id: int) -> None:
 
 def waits_for_person(space: Space) -> bool:
     """Whether what one agent logs reaches other agents only after a person has seen it."""
-    return bool(spaces.get_setting(space, "logs_reach_others") == AFTER_PERSON)
+    return bool(space.settings["logs_reach_others"] == AFTER_PERSON)
 
 
 ENTRIES_UNSEEN = prepared(

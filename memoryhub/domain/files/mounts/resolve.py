@@ -12,7 +12,7 @@ from typing import Any
 from django.conf import settings
 
 from memoryhub.db import statements
-from memoryhub.domain import nodes, spaces
+from memoryhub.domain import nodes
 from memoryhub.domain.files.mounts.directories import own_folders
 from memoryhub.domain.files.mounts.ownership import is_mine
 from memoryhub.domain.files.mounts.rules import rule_applies
@@ -137,7 +137,7 @@ READ_COLUMNS = ("id", "space_id", *MOUNT_COLUMNS, "problem", "created_at")
 
 def _mounts_and_rules(space: Space) -> tuple[list[Mount], bool]:
     """The mounts of a space by their prefixes, and whether it has rules that are on."""
-    return spaces.read_once(space, "mounts", lambda: _read_mounts(space))
+    return statements.read_once(space, "mounts", lambda: _read_mounts(space))
 
 
 def _read_mounts(space: Space) -> tuple[list[Mount], bool]:

@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from memoryhub.dialects import Entry, Warn
-from memoryhub.domain import longterm, retrieval, spaces, working
+from memoryhub.domain import longterm, retrieval, working
 from memoryhub.domain.retrieval import Candidate, Limits, readers_for
 from memoryhub.models import Agent, EntryRevision, LongtermEntry, Space, WorkingEntry
 
@@ -48,7 +48,7 @@ def working_at(space: Space, agent: Agent, at: datetime, limits: Limits) -> tupl
 
 def may_have_lost_entries(space: Space, agent: Agent, at: datetime) -> bool:
     """Whether newer entries may have displaced some since: the limit is reached and an entry was added."""
-    full = spaces.get_setting(space, "working_limit")
+    full = space.settings["working_limit"]
     for key in (0, agent.pk):
         held = WorkingEntry.objects.within(space).filter(agent_key=key, is_pinned=False, removed_at=None)
         if held.count() >= full and held.filter(created_at__gt=at).exists():
