@@ -118,7 +118,7 @@ def record_revision(
     changes = (
         statements.Change(_INSERT_REVISION, _as_values(written)),
         _file_update(file),
-        spaces.text_mark(space),
+        statements.Change(spaces.TEXT_MARK, [space.pk]),
         *more_changes(revision),
     )
     (revision.pk,) = statements.together(*changes)

@@ -6,10 +6,10 @@ from memoryhub.domain.spaces.marks import (
     LONGTERM_MARKS,
     NEW_MARK,
     NEXT_REVISION,
+    TEXT_MARK,
     longterm_mark,
     mark_longterm,
     mark_setup,
-    text_mark,
 )
 from memoryhub.domain.spaces.members import (
     add_member,

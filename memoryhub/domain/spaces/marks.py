@@ -9,7 +9,7 @@ the function for its kind:
 
 - `mark_setup`: agents, sources, mounts, rules, templates, settings
 - `mark_longterm`: whatever alters what retrieval finds in long-term memory
-- `text_mark`: nothing but the text of a file
+- `TEXT_MARK`: nothing but the text of a file, in the statement that writes its revision
 
 What agents add to working memory needs none: a prompt compares the ids of its newest entries.
 tests/api/test_prompts_renewed.py makes every change of a column that a prompt reads, and looks whether the next prompt has it.
@@ -32,7 +32,7 @@ LONGTERM_MARKS = f"{NEXT_REVISION}, longterm_mark = {NEW_MARK}"
 
 SETUP = f"UPDATE memoryhub_space SET {SETUP_MARKS} WHERE id = %s RETURNING revision"  # noqa: S608 (constants of ours)
 LONGTERM = f"UPDATE memoryhub_space SET {LONGTERM_MARKS} WHERE id = %s RETURNING revision"  # noqa: S608
-TEXT = f"UPDATE memoryhub_space SET {NEXT_REVISION} WHERE id = %s {statements.ONLY_IF_HELD} RETURNING revision"  # noqa: S608
+TEXT_MARK = f"UPDATE memoryhub_space SET {NEXT_REVISION} WHERE id = %s {statements.ONLY_IF_HELD} RETURNING revision"  # noqa: S608
 
 
 def mark_setup(space: Space | int) -> int:
@@ -51,8 +51,3 @@ def mark_longterm(space: Space) -> int:
 def longterm_mark(space: Space) -> statements.Change:
     """`mark_longterm` as a change that travels with others in one statement."""
     return statements.Change(LONGTERM, [space.pk])
-
-
-def text_mark(space: Space) -> statements.Change:
-    """The text of a file changed and nothing else; it travels with the revision."""
-    return statements.Change(TEXT, [space.pk])
