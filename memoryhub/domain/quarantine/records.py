@@ -6,6 +6,7 @@ states, of which one is the newest.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,13 +18,17 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from memoryhub.db import statements
+from memoryhub.db.cache import Cache
+from memoryhub.detectors import secrets
 from memoryhub.domain import activity, jobs, quotas, retrieval, working
-from memoryhub.domain.quarantine import checks, gate
-from memoryhub.errors import NotFound
+from memoryhub.domain.quarantine import gate
+from memoryhub.domain.quarantine.metadata import clean_metadata, texts_beside
+from memoryhub.errors import HubError, Invalid, NotFound
 from memoryhub.models import HUB, Actor, Agent, Record, RecordState, Space
 from memoryhub.text import input_checks
 
 HELD, ADMITTED = RecordState.HELD, RecordState.ADMITTED
+SCOPES = (working.GROUP, working.AGENT)
 NODES = {"agent": "an answer", "fact_check": "a fact check", "memory_retrieval": "a retrieval"}
 
 INSERT = f"""
@@ -69,15 +74,15 @@ def log(
     if agent is not None:
         quotas.count_call(space, agent)
     by = by or (Actor.of_agent(agent) if agent else HUB)
-    record = checks.checked(space, agent, content, session_id, node_id, node_kind, scope, metadata)
+    record = _checked(space, agent, content, session_id, node_id, node_kind, scope, metadata)
     if agent is not None:
-        quotas.count_bytes(space, agent, checks.size_of(record))
+        quotas.count_bytes(space, agent, _size_of(record))
     record.agent_name = by.name
     record.created_at = at or timezone.now()
     verdict = gate.examine(space, agent, record.content, node_kind, session=record.session_id, scope=record.scope)
     record.content, record.findings = verdict.content, verdict.findings
     state, reason = verdict.state, verdict.reason
-    if (holding := checks.look_beside(space, record)) and state == ADMITTED:
+    if (holding := _look_beside(space, record)) and state == ADMITTED:
         state, reason = HELD, holding
     asks_judge = state == ADMITTED and gate.judge_settings(space)["is_on"]
     if asks_judge:
@@ -88,6 +93,134 @@ def log(
         if asks_judge:
             jobs.enqueue(gate.JUDGE_JOB, {"record": record.pk}, space=space)
     return Logged(record, state, record.findings, working_id)
+
+
+# ---- what comes in, checked before anything is stored, and without a secret anywhere in it
+
+
+def _checked(
+    space: Space,
+    agent: Agent | None,
+    content: Any,
+    session_id: Any,
+    node_id: Any,
+    node_kind: Any,
+    scope: Any,
+    metadata: Any,
+) -> Record:
+    """The record as it may be stored, or one refusal that names everything that is wrong, before anything is stored."""
+    checks: dict[str, Callable[[], Any]] = {
+        "content": lambda: input_checks.check_content(_given(content, "content")),
+        "session_id": lambda: _name(session_id, "session_id"),
+        "node_id": lambda: _name(node_id, "node_id"),
+        "node_kind": lambda: _node_kind(node_kind),
+        "scope": lambda: _scope(scope, agent),
+        "metadata": lambda: input_checks.check_metadata(metadata),
+    }
+    values, refusals = {}, []
+    for field, check in checks.items():
+        try:
+            values[field] = check()
+        except HubError as refusal:
+            refusals.append((field, refusal))
+    if refusals:
+        raise _all_in_one(refusals)
+    values |= {"id": None, "space_id": space.pk, "agent_id": agent.pk if agent else None}
+    return statements.instance(Record, values.items())
+
+
+def _all_in_one(refusals: list[tuple[str, HubError]]) -> HubError:
+    """One refusal as it is; of several the first one's status and code, with the sentences of all."""
+    (field, first), *others = refusals
+    if not others:
+        return first
+    fields = [{"field": name, "message": one.message} for name, one in refusals]
+    message = " ".join(one.message for _, one in refusals)
+    return type(first)(message, code=first.code, **{**first.details, "field": field, "fields": fields})
+
+
+def _given(value: Any, field: str) -> Any:
+    if value is None:
+        raise Invalid(f"{field} is missing.", code="invalid", field=field)
+    return value
+
+
+def _node_kind(value: Any) -> str:
+    if value not in Record.NodeKind.values:
+        kinds = ", ".join(Record.NodeKind.values)
+        raise Invalid(f"node_kind is one of {kinds}.", code="unknown_node_kind", field="node_kind")
+    return str(value)
+
+
+def _scope(value: Any, agent: Agent | None) -> str:
+    if value not in SCOPES:
+        raise Invalid(f"scope is one of {', '.join(SCOPES)}.", code="unknown_scope", field="scope")
+    if value == working.AGENT and agent is None:
+        says = "Only an agent has memory of its own; a person logs for the group."
+        raise Invalid(says, code="invalid", field="scope")
+    return str(value)
+
+
+def _name(value: Any, field: str) -> str:
+    text = input_checks.check_text(value, field, max_length=200)
+    if not text.strip():
+        raise Invalid(f"{field} is missing.", code="invalid", field=field)
+    return text
+
+
+def _size_of(record: Record) -> int:
+    """About how many bytes a record stores."""
+    return len(record.content.encode()) + input_checks.json_size(record.metadata)
+
+
+_clean_beside: Cache[bool] = Cache(
+    "metadata and names without findings", key="the space's gate, names, metadata", max_items=4096,
+    invalidated_by="nothing: detectors do not change", saves="looking at what comes beside each output",
+)  # fmt: skip
+MAX_CACHED = 500  # characters
+
+
+def _look_beside(space: Space, record: Record) -> str:
+    """Takes secrets out of the metadata and the names of a record, and adds what the gate finds in them to its findings. Returns the
+    step that holds it, if one does: a secret holds the output whatever the gate says."""
+    key = repr((space.settings["ingress"], record.session_id, record.node_id, record.metadata))
+    if _clean_beside.get(key):
+        return ""
+    removed = _take_out_secrets(record)
+    text = texts_beside(record.metadata, record.session_id, record.node_id)
+    found, holding = gate.examine_beside(space, text)
+    says = {f"In the metadata or a name: {one.message}": one for one in reversed(found)}
+    record.findings += [
+        *removed,
+        *(_beside(one.code, one.severity, message) for message, one in reversed(says.items())),
+    ]
+    if not (removed or found) and len(key) <= MAX_CACHED:
+        _clean_beside.put(key, True)
+    return "secrets" if removed else holding
+
+
+def _take_out_secrets(record: Record) -> list[dict[str, Any]]:
+    """Replaces the secrets in the metadata and the names of a record; a finding for each field that had one."""
+    cleaned = {
+        "metadata": clean_metadata(record.metadata),
+        "session_id": secrets.redact(record.session_id)[0][:200],
+        "node_id": secrets.redact(record.node_id)[0][:200],
+    }
+    changed = {field: clean for field, clean in cleaned.items() if clean != getattr(record, field)}
+    for field, clean in changed.items():
+        setattr(record, field, clean)
+    return [
+        _beside("secrets", "high", f"A secret in {field}. It was removed before anything was stored.")
+        for field in changed
+    ]
+
+
+def _beside(code: str, severity: str, message: str) -> dict[str, Any]:
+    """A finding that stands nowhere in the content."""
+    return {"code": code, "severity": severity, "start": 0, "end": 0, "message": message, "beside": True}
+
+
+# ---- stored
 
 
 def _store(
