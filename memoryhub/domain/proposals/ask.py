@@ -12,7 +12,6 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 
 from memoryhub.db import statements
-from memoryhub.db.prepared import prepared
 from memoryhub.detectors import Finding
 from memoryhub.domain import activity, files, notify, prompts, quotas, spaces
 from memoryhub.domain.proposals import findings
@@ -25,6 +24,7 @@ from memoryhub.domain.proposals.state import (
     clean,
     close,
     deadline,
+    get,
     is_late,
     locked,
     outdate_children,
@@ -206,18 +206,15 @@ def same_as(proposal: Proposal, *, but: str = "") -> str:
     return digest.hexdigest()
 
 
-PENDING_TWIN = prepared(
-    lambda space, same: (
-        Proposal.objects.within(space).select_related("space", "agent").filter(state="pending", same_as=same)
-    )
-)
+PENDING_TWIN = "SELECT number FROM memoryhub_proposal WHERE space_id = %s AND state = 'pending' AND same_as = %s"
 
 
 def _pending_twin(proposal: Proposal) -> Proposal | None:
     """An equal request of this agent that waits already; one past its date expires here."""
-    found: Proposal | None = PENDING_TWIN.first(proposal.space_id, proposal.same_as)
-    if found is None or not is_late(found) or not expire_one(proposal.space, found.number):
-        return found
+    for (number,) in statements.rows(PENDING_TWIN, [proposal.space_id, proposal.same_as]):
+        found = get(proposal.space, number)
+        if not (is_late(found) and expire_one(proposal.space, number)):
+            return found
     return None
 
 

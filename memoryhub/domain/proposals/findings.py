@@ -8,17 +8,16 @@ from dataclasses import replace
 from hashlib import sha256
 
 from django.conf import settings
-from django.db.models import F
 
 from memoryhub import detectors
+from memoryhub.db import statements
 from memoryhub.db.cache import ENTRY_BYTES, Cache
-from memoryhub.db.prepared import prepared
 from memoryhub.detectors import Finding, KnownText, packed
 from memoryhub.detectors.changes import detectable, findings_in
 from memoryhub.detectors.normalise import normalise
 from memoryhub.detectors.rules_digest import rules_digest
 from memoryhub.domain import files, spaces
-from memoryhub.models import File, LongtermEntry, Proposal, Revision, Source, Space
+from memoryhub.models import File, Proposal, Source, Space
 from memoryhub.stores.known_names import plain
 from memoryhub.text.lines import bytes_of, is_text, text_of
 
@@ -82,7 +81,8 @@ _found: Cache[list[Finding]] = Cache(
 def findings_of(space: Space, path: str, before: bytes | None, after: bytes | None) -> list[Finding]:
     """Findings in what a change of a file makes of it, compared with what memory says already: the file itself, the sources of
     prompts, and long-term memory. `path` is empty for a text that is no file's."""
-    sources, entries = _source_texts(space, path), list(NEWEST_ENTRIES(space.pk))
+    sources = statements.rows(OTHER_SOURCES, [space.pk, path, space.pk])
+    entries = statements.rows(NEWEST_ENTRIES, [space.pk])
     beside = [f"{name} {sha}" for name, sha, _ in sources] + [f"{number} {text}" for number, text in entries]
     key = space.pk, _digest(path.encode(), before, after, *map(bytes_of, beside))
     if (found := _found.get(key)) is None:
@@ -103,23 +103,20 @@ def _digest(*parts: bytes | None) -> bytes:
     return made.digest()
 
 
-NEWEST_ENTRIES = prepared(
-    lambda space: LongtermEntry.objects.within(space).filter(state="active").order_by("-id")
-    .values_list("number", "content")[:KNOWN_TEXTS_LIMIT]
-)  # fmt: skip
-SOURCE_PATHS = prepared(lambda space: Source.objects.within(space).filter(is_on=True).values_list("path", flat=True))
-
-
+NEWEST_ENTRIES = f"""
+SELECT number, content FROM memoryhub_longtermentry WHERE space_id = %s AND state = 'active'
+ORDER BY id DESC LIMIT {KNOWN_TEXTS_LIMIT}
+"""  # noqa: S608 (a number of ours)
+# Path, SHA-256 and key of the newest revision of each source but one.
+OTHER_SOURCES = f"""
+SELECT f.path, r.sha256, r.id FROM memoryhub_file f
+JOIN memoryhub_revision r ON r.space_id = f.space_id AND r.file_id = f.id AND r.number = f.revision
+WHERE f.space_id = %s AND f.path <> %s AND f.thread_id = '' AND NOT f.is_deleted AND f.size < 200000
+    AND f.path IN (SELECT path FROM memoryhub_source WHERE space_id = %s AND is_on)
+ORDER BY f.path LIMIT {KNOWN_TEXTS_LIMIT}
+"""  # noqa: S608 (a number of ours)
+TEXTS = "SELECT id, content FROM memoryhub_revision WHERE space_id = %s AND id = ANY(%s)"
 Sources = list[tuple[str, str, int]]
-
-
-def _source_texts(space: Space, path: str) -> Sources:
-    """Path, SHA-256 and key of the newest revision of each other source."""
-    newest = Revision.objects.within(space).filter(
-        file__path__in=_source_paths(space) - {path}, file__is_deleted=False, file__thread_id="", file__size__lt=200_000,
-        number=F("file__revision"),
-    )  # fmt: skip
-    return list(newest.order_by("file__path").values_list("file__path", "sha256", "pk")[:KNOWN_TEXTS_LIMIT])
 
 
 def _own_text(path: str, before: bytes | None, after: bytes | None) -> list[KnownText]:
@@ -131,10 +128,8 @@ def _own_text(path: str, before: bytes | None, after: bytes | None) -> list[Know
 
 
 def _texts_beside(space: Space, sources: Sources, entries: Iterable[tuple[int, str]]) -> Iterator[KnownText]:
-    texts = dict(
-        Revision.objects.within(space).filter(pk__in=[pk for _, _, pk in sources]).values_list("pk", "content")
-    )
-    yield from (KnownText(path, text_of(bytes(texts[pk]))) for path, _, pk in sources if pk in texts)
+    texts = dict(statements.rows(TEXTS, [space.pk, [pk for _, _, pk in sources]], binary=True)) if sources else {}
+    yield from (KnownText(path, text_of(texts[pk])) for path, _, pk in sources if pk in texts)
     yield from (KnownText(f"long-term memory L-{number}", content) for number, content in entries)
 
 
@@ -147,7 +142,8 @@ def name_findings(space: Space, path: str) -> list[Finding]:
              for one in detectors.find(path, only=["hidden", "injection"])]  # fmt: skip
     folder, looks = path.rpartition("/")[0] + "/", _as_it_looks(path)
     beside = File.objects.within(space).filter(path__startswith=folder, is_deleted=False, thread_id="", revision__gt=0)
-    names = [*_source_paths(space), *beside.exclude(path=path).values_list("path", flat=True)[:MAX_NAMES]]
+    sources = Source.objects.within(space).filter(is_on=True).values_list("path", flat=True)
+    names = [*sources, *beside.exclude(path=path).values_list("path", flat=True)[:MAX_NAMES]]
     if alike := next((name for name in names if name != path and _as_it_looks(name) == looks), None):
         says = f"Similar name: {path} looks like {alike}, which is another file."
         found.append(Finding("similar_name", "high", 0, 0, 1, says))
@@ -187,10 +183,6 @@ def other_path_findings(space: Space, places: Mapping[str, files.Place]) -> list
 def _as_it_looks(path: str) -> str:
     """A path as a quick reader takes it: without case, accents' spelling, letters of other alphabets that look Latin."""
     return "/".join(plain(part) for part in normalise(path)[0].split("/"))
-
-
-def _source_paths(space: Space) -> set[str]:
-    return set(SOURCE_PATHS(space.pk))
 
 
 def risk_of(found: Iterable[Finding], before: bytes | None, after: bytes | None) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from django.db import connection
 
 from memoryhub import detectors
+from memoryhub.db.statements import rows
 from memoryhub.detectors import Finding, changes
 from memoryhub.domain import files, longterm, prompts, proposals
 from memoryhub.domain.proposals import findings, kind_of
@@ -111,21 +111,16 @@ def test_what_took_too_long_is_looked_at_again(pending, monkeypatch):
     assert {one.code for one in found(pending)} == {"hidden", "transient"}
 
 
-def test_of_each_source_one_text_is_read(pending):
+def test_of_each_source_one_text_is_read(pending, statements):
     """And none where the findings are known: histories of many sources would be megabytes for each page."""
     for turn in range(5):
         files.write(pending.space, HUB, OTHER, f"# Other {turn}\n".encode())
     files.write(pending.space, HUB, "/memories/third.md", b"# Third\n")
     prompts.add_source(pending.space, HUB, "/memories/third.md")
-    result, read = proposals.result(pending), []
-
-    def note(execute, sql, params, many, context):
-        done = execute(sql, params, many, context)
-        read.append(context["cursor"].rowcount if '"memoryhub_revision"."content"' in sql else 0)
-        return done
-
-    with connection.execute_wrapper(note):
+    result, space = proposals.result(pending), pending.space.pk
+    assert [path for path, *_ in rows(findings.OTHER_SOURCES, [space, PATH, space])] == [OTHER, "/memories/third.md"]
+    with statements() as sent:
         kind_of(pending).findings(pending, result.before, result.after)
-        assert sum(read) == 2
+        assert sum("SELECT id, content FROM memoryhub_revision" in sql for sql in sent) == 1
         kind_of(pending).findings(pending, result.before, result.after)
-        assert sum(read) == 2
+    assert sum("SELECT id, content FROM memoryhub_revision" in sql for sql in sent) == 1
