@@ -8,7 +8,7 @@ from ninja import Field, Schema, Status
 from memoryhub.api.base import ERRORS, Given, needs, no_secrets, on_disk, rooted, shown
 from memoryhub.api.files import router
 from memoryhub.api.paging import IF_MATCH, IF_NEW
-from memoryhub.domain import files
+from memoryhub.domain import proposals
 from memoryhub.domain.accounts import Caller
 from memoryhub.domain.files import Applied, ChangeRequest, Pending, decode_content
 from memoryhub.stores import paths
@@ -89,7 +89,9 @@ def edit(request: HttpRequest, body: EditIn) -> Status:
     where = rooted(body.path)
 
     def made() -> list[bytes]:
-        return files.edited_texts(request.auth.space, ChangeRequest("edit", where, thread_id=body.thread_id, **change))
+        return proposals.edited_texts(
+            request.auth.space, ChangeRequest("edit", where, thread_id=body.thread_id, **change)
+        )
 
     with no_secrets(request.auth, where, made, body.no_secret):
         return _submit(request, "edit", where, body, **change)
@@ -119,7 +121,7 @@ def _submit(request: HttpRequest, kind: str, path: str, notes: Notes, **change: 
     if kind in ("write", "delete"):  # of the other calls the address is no file
         change["if_none_match"] = request.headers.get("If-None-Match")
     wanted = ChangeRequest(kind, path, if_match=request.headers.get("If-Match"), **notes_given, **change)
-    done = files.submit(caller.space, caller.actor, wanted)
+    done = proposals.submit(caller.space, caller.actor, wanted)
     if isinstance(done, Pending):
         return Status(202, {"status": "pending", "proposal": shown(caller, done.proposal, done.found)})
     return Status(201 if kind == "write" and done.created else 200, _applied(done))

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, ngettext
 
-from memoryhub.domain import files, prompts, spaces
+from memoryhub.domain import files, prompts, proposals, spaces
 from memoryhub.domain.accounts import may
 from memoryhub.domain.files import Published
 from memoryhub.errors import Conflict, HubError, Invalid, NotFound, Unavailable
@@ -190,7 +190,7 @@ def write(request: HttpRequest, path: str) -> HttpResponse:
     try:
         content = text_as_bytes(keep_ends(file_views.text_at_revision(request.space, where, base), sent))
         files.allow_in_text(request.space, request.actor, where, content, request.POST.getlist("no_secret"))
-        files.check_content(request.space, where, content)
+        proposals.check_content(request.space, where, content)
         revision = files.write(request.space, request.actor, where, content, reason=reason, base_revision=base)
     except Conflict as conflict:
         return show_conflict(request, where, sent, base, reason, conflict)
@@ -327,7 +327,7 @@ def upload(request: HttpRequest, path: str = "") -> HttpResponse:
         if one.size > disk.MAX_BYTES:
             raise disk.too_large(name, one.size, disk.MAX_BYTES)
         content = one.read()
-        files.check_content(request.space, name, content)
+        proposals.check_content(request.space, name, content)
         files.write(request.space, request.actor, name, content, reason=gettext_noop("Uploaded"))
         names.append(name)
     many = ngettext("Uploaded %(n)s file.", "Uploaded %(n)s files.", len(names)) % {"n": len(names)}

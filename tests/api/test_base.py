@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from memoryhub.api.base import ERROR_STATUSES
 from memoryhub.api.v1 import api
-from memoryhub.domain import accounts, files, prompts, spaces
+from memoryhub.domain import accounts, files, prompts, proposals, spaces
 from memoryhub.errors import Conflict
 from memoryhub.models import HUB, Actor, Agent, Membership, Token
 from memoryhub.refusals import refusal_of
@@ -225,7 +225,7 @@ def test_an_agent_that_is_deleted_during_its_call_is_no_fault_of_the_hub():
     agent = prompts.create_agent(space, HUB, "forge")
     Agent.objects.filter(pk=agent.pk).delete()
     with pytest.raises(IntegrityError) as caught:
-        files.submit(space, Actor.of_agent(agent), files.ChangeRequest("write", "/memories/a.md", content=b"a"))
+        proposals.submit(space, Actor.of_agent(agent), files.ChangeRequest("write", "/memories/a.md", content=b"a"))
     refusal = refusal_of(caught.value)
     assert refusal and (refusal.status, refusal.code) == (503, "deleted_meanwhile")
 

@@ -211,7 +211,7 @@ def test_two_edits_at_the_same_moment_make_no_key():
 
     def one(old, new):
         try:
-            files.submit(space, Actor.of_agent(agent), files.ChangeRequest("edit", PATH, old=old, new=new))
+            proposals.submit(space, Actor.of_agent(agent), files.ChangeRequest("edit", PATH, old=old, new=new))
             outcomes.append("applied")
         except HubError as refusal:
             outcomes.append(refusal.code)

@@ -8,7 +8,7 @@ import zipfile
 import pytest
 from playwright.sync_api import expect
 
-from memoryhub.domain import accounts, files, prompts, spaces
+from memoryhub.domain import accounts, files, prompts, proposals, spaces
 from memoryhub.domain.files import line_authors, zip
 from memoryhub.domain.jobs import queue
 from memoryhub.models import HUB, Actor
@@ -94,7 +94,7 @@ def test_chips_filter_a_folder(root, space, sign_in_as):
     files.read(space, PATH)  # what is new on disk is taken in
     for name in ("notes/a.md", "notes/b.md"):
         files.write(space, HUB, f"/memories/{name}", b"x\n")
-    files.submit(space, Actor.of_agent(forge), files.ChangeRequest("write", "/memories/notes/b.md", content=b"y\n"))
+    proposals.submit(space, Actor.of_agent(forge), files.ChangeRequest("write", "/memories/notes/b.md", content=b"y\n"))
     page = sign_in_as("viewer", at="/s/ledger/files/memories/")
     for chip, shown in (
         ("Read by an agent 1", ["AGENTS.md"]),

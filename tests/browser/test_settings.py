@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from memoryhub.domain import files, prompts, quarantine, quotas
+from memoryhub.domain import files, prompts, proposals, quarantine, quotas
 from memoryhub.domain.jobs import queue
 from memoryhub.models import HUB, Actor, Mount, Source, Space
 from tests.browser.conftest import PHONE
@@ -103,7 +103,7 @@ def test_a_mount_says_what_would_change_and_what_did(shop, sign_in_as):
 
 def test_a_rule_is_seen_and_tried_before_it_counts(shop, sign_in_as):
     forge = prompts.create_agent(shop, HUB, "forge")
-    files.submit(shop, Actor.of_agent(forge), files.ChangeRequest("write", "/notes/a.md", content=b"- a\n"))
+    proposals.submit(shop, Actor.of_agent(forge), files.ChangeRequest("write", "/notes/a.md", content=b"- a\n"))
     page = sign_in_as("owner", at=PAGE)
     form = page.locator("#rule-form")
     form.get_by_label("Path pattern").fill("/notes/**")

@@ -78,7 +78,7 @@ def rules(space):
 
 def ask(space, agent, text, **more):
     request = ChangeRequest("write", PATH, content=text.encode(), reason=f"Because of {TEXT}", **more)
-    return files.submit(space, Actor.of_agent(agent), request).proposal.number
+    return proposals.submit(space, Actor.of_agent(agent), request).proposal.number
 
 
 def approve(space, actor, number, **more):

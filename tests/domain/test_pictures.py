@@ -76,7 +76,7 @@ def test_days_are_counted_by_kind(space, forge, rk):
     )  # fmt: skip
     files.add_mount(space, HUB, "/memories/", store="database", policy="review")
     asked = files.ChangeRequest("write", "/memories/a.md", content=b"x\n")
-    number = files.submit(space, Actor.of_agent(forge), asked).proposal.number
+    number = proposals.submit(space, Actor.of_agent(forge), asked).proposal.number
     proposals.reject(space, rk, number, note="no")
     space.refresh_from_db()
     found = activity.daily(space)
@@ -92,7 +92,7 @@ def test_moments_are_deliveries_decisions_and_changes(space, forge, rk):
     files.write(space, rk, "/memories/AGENTS.md", b"One.\n", reason="made")
     files.write(space, rk, "/memories/other.md", b"Two.\n", reason="made")
     asked = files.ChangeRequest("write", "/memories/AGENTS.md", content=b"Three.\n")
-    one = files.submit(space, Actor.of_agent(forge), asked).proposal
+    one = proposals.submit(space, Actor.of_agent(forge), asked).proposal
     proposals.approve(space, rk, one.number, seen=proposals.result(one).seen)
     deliver(space, forge, "a", 100, 5, 0, "t-1")
     deliver(space, forge, "b", 100, 50, 0, "t-2")

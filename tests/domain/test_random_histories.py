@@ -104,28 +104,28 @@ class Histories(RuleBasedStateMachine):
     @rule(path=anywhere, text=texts)
     def an_agent_writes(self, path: str, text: str) -> None:
         wanted = files.ChangeRequest("write", path, content=text.encode(), reason="I was told so.")
-        if isinstance(self.attempt(lambda: files.submit(self.space, self.agent, wanted)), files.Applied):
+        if isinstance(self.attempt(lambda: proposals.submit(self.space, self.agent, wanted)), files.Applied):
             assert path in OWN or self.texts.get(path) == text
             self.texts[path] = text
 
     @rule(path=anywhere, old=lines, new=lines)
     def an_agent_edits(self, path: str, old: str, new: str) -> None:
         wanted = files.ChangeRequest("edit", path, old=old, new=new)
-        if isinstance(self.attempt(lambda: files.submit(self.space, self.agent, wanted)), files.Applied):
+        if isinstance(self.attempt(lambda: proposals.submit(self.space, self.agent, wanted)), files.Applied):
             assert path in OWN or old == new
             self.texts[path] = self.texts[path].replace(old, new)
 
     @rule(path=anywhere)
     def an_agent_deletes(self, path: str) -> None:
         wanted = files.ChangeRequest("delete", path)
-        if isinstance(self.attempt(lambda: files.submit(self.space, self.agent, wanted)), files.Applied):
+        if isinstance(self.attempt(lambda: proposals.submit(self.space, self.agent, wanted)), files.Applied):
             assert path in OWN
             del self.texts[path]
 
     @rule(path=anywhere, to=anywhere)
     def an_agent_moves(self, path: str, to: str) -> None:
         wanted = files.ChangeRequest("move", path, to=to)
-        if isinstance(self.attempt(lambda: files.submit(self.space, self.agent, wanted)), files.Applied):
+        if isinstance(self.attempt(lambda: proposals.submit(self.space, self.agent, wanted)), files.Applied):
             assert path in OWN and to in OWN, "what leaves or reaches a reviewed place waits"
             self.texts[to] = self.texts.pop(path)
 

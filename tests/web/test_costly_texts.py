@@ -47,7 +47,7 @@ def fill(house, text: str) -> None:
         lambda: files.write(space, HUB, PATH, whole),
         lambda: files.write(space, owner, PATH, changed),
         lambda: files.write(space, owner, PATH, whole),
-        lambda: files.submit(space, Actor.of_agent(agent), wish),
+        lambda: proposals.submit(space, Actor.of_agent(agent), wish),
         lambda: proposals.comment(space, owner, 1, text[:10_000]),
         lambda: quarantine.log(space, agent, content=text, session_id=text[:200].strip() or "s", node_id="n"),
         lambda: quarantine.log(space, agent, content=f"a{text[:-1]}", session_id="s", node_id="n"),

@@ -48,7 +48,7 @@ def shop(house, tmp_path):
 def what_happens(space, agent, path):
     """The outcome of a real write by an agent, by the name that the tester has for it."""
     try:
-        answer = files.submit(space, Actor.of_agent(agent), files.ChangeRequest("write", path, content=b"- One.\n"))
+        answer = proposals.submit(space, Actor.of_agent(agent), files.ChangeRequest("write", path, content=b"- One.\n"))
     except HubError as refusal:
         return refusal.code
     return "applied" if isinstance(answer, files.Applied) else "proposal"
@@ -236,7 +236,7 @@ def past(house, forge):
     for name in ("a", "b"):
         proposals.propose(space, forge, kind="write", path=f"/memories/{name}.md", change={"content": f"- {name}\n"})
     proposals.reject(space, house.owner, 1, note="no")
-    files.submit(space, Actor.of_agent(forge), files.ChangeRequest("write", "/open/c.md", content=b"- c\n"))
+    proposals.submit(space, Actor.of_agent(forge), files.ChangeRequest("write", "/open/c.md", content=b"- c\n"))
     return space
 
 

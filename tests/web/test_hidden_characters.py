@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from memoryhub.domain import files, longterm, prompts, quarantine
+from memoryhub.domain import files, longterm, prompts, proposals, quarantine
 from memoryhub.domain.notify import daily_mail, webhooks
 from memoryhub.models import Actor, Proposal
 from memoryhub.templatetags.hidden_characters import MAYBE_UNSEEN, diff_row, drawn, label_hidden_in_page
@@ -122,7 +122,7 @@ def full(house):
     asked = files.ChangeRequest(
         "write", "/memories/AGENTS.md", content=f"# Tills\n{HIDDEN} too\n".encode(), reason=f"why {HIDDEN}"
     )
-    proposal = files.submit(space, Actor.of_agent(agent), asked).proposal
+    proposal = proposals.submit(space, Actor.of_agent(agent), asked).proposal
     record = quarantine.log(space, agent, content=f"Till 3 {HIDDEN} is broken since Monday.", session_id=f"s{HIDDEN}",
                             node_id=f"n{HIDDEN}", node_kind="agent").record  # fmt: skip
     entry = longterm.store(space, owner, f"Till 3 {HIDDEN} is broken since Monday.", reason=f"w {HIDDEN}")

@@ -10,7 +10,7 @@ import pytest
 from django.db import transaction
 from django.test import Client
 
-from memoryhub.domain import accounts, demo, files, prompts, spaces
+from memoryhub.domain import accounts, demo, files, prompts, proposals, spaces
 from memoryhub.models import HUB, Actor, Space
 from tests import walking
 
@@ -138,9 +138,9 @@ def odd(empty) -> Space:
         prompts.add_source(empty, HUB, path)
         Client().get("/api/v1/prompt", {"thread": name}, headers={"Authorization": f"Bearer {token}"})
         files.write(empty, HUB, path, b"needle two\n")
-        files.submit(empty, Actor.of_agent(agent), files.ChangeRequest("write", path, content=b"needle three\n"))
+        proposals.submit(empty, Actor.of_agent(agent), files.ChangeRequest("write", path, content=b"needle three\n"))
     files.add_mount(empty, HUB, "/thread/", store="thread", policy="trusted")
-    files.submit(
+    proposals.submit(
         empty, Actor.of_agent(agent), files.ChangeRequest("write", "/thread/a.md", content=b"needle", thread_id="t")
     )
     return empty

@@ -30,7 +30,7 @@ def forge(space):
 @pytest.fixture
 def pending(space, forge):
     request = files.ChangeRequest("write", "/memories/pay.md", content=b"x\n", reason="Payment gateway: retry once")
-    return files.submit(space, Actor.of_agent(forge), request).proposal
+    return proposals.submit(space, Actor.of_agent(forge), request).proposal
 
 
 def rows(client, q, language="en", **more):

@@ -13,7 +13,7 @@ import pytest
 from django.db import transaction
 from django.test import Client
 
-from memoryhub.domain import accounts, files, prompts, quarantine, spaces
+from memoryhub.domain import accounts, files, prompts, proposals, quarantine, spaces
 from memoryhub.models import HUB, Actor, Space
 from tests.planting import fingerprint
 from tests.web.test_walls import CALLS, Call, resolved, value_for
@@ -85,7 +85,7 @@ def ask(here: Space) -> Any:
     said = {"session_id": "s", "node_id": "n", "node_kind": "agent", "scope": "group", "metadata": {}}
     quarantine.log(here, agent, content="Something was seen here today.", **said)
     files.change_mount(here, HUB, files.mounts_of_space(here)[0], policy="review")
-    files.submit(here, Actor.of_agent(agent), files.ChangeRequest("edit", OLD, old="one", new="two"))
+    proposals.submit(here, Actor.of_agent(agent), files.ChangeRequest("edit", OLD, old="one", new="two"))
 
     def make(who: str, call: Call, command: str, scopes: list[str] | None) -> tuple[Any, set[str]]:
         by = {"agent": agent} if who == "agent" else {"person": owner}

@@ -30,7 +30,7 @@ def waiting(house):
     accounts.create_token(house.space, house.owner, agent=forge)
     files.add_mount(house.space, HUB, "/memories/", store="database", policy="review")
     asked = files.ChangeRequest(path="/memories/a.md", kind="write", content=b"One.\n")
-    files.submit(house.space, Actor.of_agent(forge), asked)
+    proposals.submit(house.space, Actor.of_agent(forge), asked)
 
 
 def title_of(client, path: str) -> str:

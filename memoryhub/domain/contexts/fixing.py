@@ -9,7 +9,7 @@ from functools import cached_property
 
 from memoryhub.dialects import coding, tokens_of_bytes
 from memoryhub.dialects.coding import ChangedTree, Context
-from memoryhub.domain import files
+from memoryhub.domain import files, proposals
 from memoryhub.domain.accounts import require
 from memoryhub.domain.coding_agents import Fix
 from memoryhub.domain.contexts.agent_context import AgentContext, read_context
@@ -132,7 +132,7 @@ def apply_fix(space: Space, actor: Actor, review: FixReview, seen: str) -> str:
         raise Conflict("The files changed since you looked. See what the fix is now.", code="changed_since_seen")
     path, was, reason = review.path, hashlib.sha256(review.before).hexdigest(), review.reason
     if not review.place.tree.kind(review.fix.path):
-        files.check_content(space, path, review.after or b"")
+        proposals.check_content(space, path, review.after or b"")
         files.write(space, actor, path, review.after or b"", reason=reason, if_none_match="*")
         return path
     files.read(space, path)  # takes in what changed on disk, so that its text is the one that is compared
@@ -142,6 +142,6 @@ def apply_fix(space: Space, actor: Actor, review: FixReview, seen: str) -> str:
     if review.after is None:
         files.delete(space, actor, path, reason=reason, if_match=was)
         return ""
-    files.check_content(space, path, review.after)
+    proposals.check_content(space, path, review.after)
     files.write(space, actor, path, review.after, reason=reason, if_match=was)
     return path

@@ -221,7 +221,7 @@ def apply_plan(space: Space, actor: Actor, plan: Plan, seen: str) -> list[tuple[
         if one.after is None:
             revision = files.delete(space, actor, one.path, reason=plan.reason, if_match=_sha(space, one))
         else:
-            files.check_content(space, one.path, one.after)
+            proposals.check_content(space, one.path, one.after)
             known = None if one.is_new else _sha(space, one)
             new = "*" if one.is_new else None
             revision = files.write(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from memoryhub.domain import coding_agents, files
+from memoryhub.domain import coding_agents, files, proposals
 from memoryhub.domain.accounts import require
 from memoryhub.domain.coding_agents import Entry, Format, Limit
 from memoryhub.errors import Conflict, HubError, Invalid, NotFound
@@ -121,5 +121,5 @@ def change_entry(
     else:
         new, does = coding_agents.with_entry(memory.format, memory.text, number, text), f"Changed entry {number}"
     content = text_as_bytes(new)
-    files.check_content(space, path, content)
+    proposals.check_content(space, path, content)
     return files.write(space, actor, path, content, reason=does, if_match=seen)

@@ -124,7 +124,7 @@ def refused(cast: Cast) -> None:
         reason="Note the key of the card sandbox",
     )
     with contextlib.suppress(HubError):
-        files.submit(cast.space, Actor.of_agent(cast.forge), wish)
+        proposals.submit(cast.space, Actor.of_agent(cast.forge), wish)
 
 
 def outdated(cast: Cast, day: int) -> None:

@@ -107,7 +107,7 @@ class Call:
     def submit(self, done: str, **change: Any) -> ToolAnswer:
         """Through the gate: the text for a change that was made, or for one that waits."""
         asked = ChangeRequest(**change, thread_id=self.thread_id, tool_call_id=self.tool_call_id)
-        answer = files.submit(self.space, self.actor, asked)
+        answer = proposals.submit(self.space, self.actor, asked)
         return pending(answer.proposal) if isinstance(answer, Pending) else ToolAnswer(done)
 
     def submit_folder(self, done: str, what: str, changes: list[dict[str, Any]]) -> ToolAnswer:
@@ -123,7 +123,7 @@ class Call:
             for n, change in enumerate(changes, 1)
         ]
         try:
-            answers = files.submit_all(self.space, self.actor, asked)
+            answers = proposals.submit_all(self.space, self.actor, asked)
         except HubError as refused:
             if many > 1 and refused.status < 500:
                 refused.message += (

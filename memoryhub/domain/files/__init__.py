@@ -1,6 +1,13 @@
 """Files at virtual paths: mounts and rules, reading, changing, revisions, and the disk."""
 
-from memoryhub.domain.files.change import lock_files
+from memoryhub.domain.files.change import (
+    Guard,
+    check_if_none_match,
+    etag_matches,
+    lock_files,
+    refuse_folder,
+    stale_error,
+)
 from memoryhub.domain.files.disk.before_write import HeldPlace, held_mounts, held_places, storable_text
 from memoryhub.domain.files.disk.git_authors import find_git_authors
 from memoryhub.domain.files.disk.intake import leave_out_everywhere
@@ -44,6 +51,7 @@ from memoryhub.domain.files.mounts import (
     allowed_roots,
     change_mount,
     change_rule,
+    check_agents_path,
     count_matched,
     dry_run_rule,
     explain_path,
@@ -55,6 +63,7 @@ from memoryhub.domain.files.mounts import (
     is_inside,
     is_left_out,
     is_mine,
+    is_small,
     leave_to_its_node,
     matched_paths,
     may_mount_directories,
@@ -74,6 +83,7 @@ from memoryhub.domain.files.mounts import (
     resolve_paths,
     rule_applies,
     rules_of_space,
+    shared_places,
     stop_excluding,
     survey_mount,
     take_in_name,
@@ -95,6 +105,7 @@ from memoryhub.domain.files.revisions import (
     Approval,
     base_content,
     content_of,
+    decided_content,
     file_row,
     get_revision,
     lock_file,
@@ -103,7 +114,6 @@ from memoryhub.domain.files.revisions import (
     why_unwritten,
 )
 from memoryhub.domain.files.search import glob, glob_oldest, grep
-from memoryhub.domain.files.submit import check_content, edited_texts, submit, submit_all
 from memoryhub.domain.files.tree import (
     FOLDER_PAGE_SIZE,
     GUIDELINES_PATH,
@@ -121,5 +131,5 @@ from memoryhub.domain.files.tree import (
     stop_editing,
     tree,
 )
-from memoryhub.domain.files.write import copy, delete, edit, move, restore, write
+from memoryhub.domain.files.write import copy, delete, edit, insert, move, restore, write
 from memoryhub.domain.files.zip import fetch_zip, is_small_folder, pack_folder, zip_bytes, zip_job, zip_name

@@ -22,7 +22,7 @@ from memoryhub.text import edits
 from memoryhub.text.counted import counted
 
 # Looks at the text before and after, under the lock of the file, and raises where the change must not be.
-Guard = Callable[[bytes, bytes], None]
+Guard = Callable[[bytes, bytes], object]
 
 
 @dataclass

@@ -34,5 +34,6 @@ from memoryhub.domain.proposals.kinds import kind_of
 from memoryhub.domain.proposals.results import ROWS_AMONG_MANY, Result, as_json, list_as_json, result
 from memoryhub.domain.proposals.reviewing import ROWS_SHOWN, Review, asks_for_a_look, neighbours, next_to_decide, review
 from memoryhub.domain.proposals.state import get
+from memoryhub.domain.proposals.submit import check_content, edited_texts, submit, submit_all
 from memoryhub.domain.proposals.undo import comment, reopen, undo
 from memoryhub.domain.proposals.waiting import expire_late, outdate_waiting, refresh_state

@@ -53,7 +53,6 @@ def propose(space: Space, asker: Agent | Actor, *, kind: str, path: str, **more:
     return ask(space, asker, kind=kind, path=path, **more).proposal
 
 
-@spaces.on_event("propose")
 def ask(
     space: Space,
     asker: Agent | Actor,

@@ -29,6 +29,8 @@ def check_text(space: Space, text: str, *, before: str = "", only: Iterable[str]
     """Refuses secrets in what a write makes of a text, and answers the other findings (`only`: of these detectors). Every door
     calls it, trusted or not. A secret among them is a value of which a person said that it is none."""
     found = findings_in(before, text, only=only)
+    if not found:
+        return []
     allowed = spaces.refuse_secrets(space, found, text)
     return [one for one in found if one.code != "secrets" or one in allowed]
 
@@ -36,7 +38,8 @@ def check_text(space: Space, text: str, *, before: str = "", only: Iterable[str]
 def check_found(space: Space, found: list[Finding], before: bytes | None, after: bytes | None) -> str:
     """Refuses secrets among the findings of a change. Answers its `checked_digest`, or nothing where a decision has to look again:
     at a value of which a person said that it is no secret, and at what is no text."""
-    spaces.refuse_secrets(space, found, detectable(after))
+    if found:
+        spaces.refuse_secrets(space, found, detectable(after))
     is_clean = is_text(after or b"") and all(one.code != "secrets" for one in found)
     return checked_digest(before, after) if is_clean else ""
 
@@ -48,7 +51,6 @@ def checked_digest(before: bytes | None, after: bytes | None) -> str:
     return hmac.new(settings.SECRET_KEY.encode(), "\0".join(["no secret", *parts]).encode(), "sha256").hexdigest()
 
 
-@spaces.on_event("check_change")
 def check_change(space: Space, before: bytes, after: bytes, *, only: Iterable[str] | None = None) -> list[Finding]:
     """`check_text` for contents, which may be text in another encoding, or none between whose bytes text stands."""
     if not is_text(after):

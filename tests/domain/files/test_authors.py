@@ -45,7 +45,7 @@ def ops(space):
 
 def ask(space, agent, text, **more):
     request = ChangeRequest("write", PATH, content=text.encode(), reason="Because.", **more)
-    return files.submit(space, Actor.of_agent(agent), request).proposal.number
+    return proposals.submit(space, Actor.of_agent(agent), request).proposal.number
 
 
 def approve(space, actor, number, **more):
@@ -240,7 +240,7 @@ def test_an_export_says_who_wrote_what(space, divided, tmp_path):
 def test_an_upgrade_fills_in_known_approvers(space, forge, ops, rk):
     number = ask(space, forge, TEXT + "- nine\n")
     approve(space, rk, number)
-    files.submit(space, Actor.of_agent(forge), ChangeRequest("move", PATH, to="/memories/b.md"))
+    proposals.submit(space, Actor.of_agent(forge), ChangeRequest("move", PATH, to="/memories/b.md"))
     approve(space, rk, number + 1)
     Revision.objects.update(approver_kind="", approver_id=None, approver_name="")
     with connection.cursor() as cursor:

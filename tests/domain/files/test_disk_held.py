@@ -107,10 +107,10 @@ def test_a_rule_for_small_changes_counts_from_where_somebody_looked(space, root,
         {"old": "# Ruless", "new": "# Rules"},
     )
     (root / "AGENTS.md").write_text(ONE + "Written by another program.\n")
-    assert isinstance(files.submit(space, agent, files.ChangeRequest("edit", PATH, **first)), files.Pending)
+    assert isinstance(proposals.submit(space, agent, files.ChangeRequest("edit", PATH, **first)), files.Pending)
     files.mark_seen(space, mia, PATH, 2)
     for change in (first, last):
-        assert isinstance(files.submit(space, agent, files.ChangeRequest("edit", PATH, **change)), files.Applied)
+        assert isinstance(proposals.submit(space, agent, files.ChangeRequest("edit", PATH, **change)), files.Applied)
 
 
 def test_one_click_takes_it_back_on_disk_too(space, root, mia):

@@ -184,7 +184,7 @@ def test_an_edit_beside_it_reaches_the_disk(space, file, mia):
 
 def test_an_approved_proposal_beside_it_reaches_the_disk(space, file, mia):
     agent = prompts.create_agent(space, HUB, "forge", dialect="hub")
-    asked = files.submit(
+    asked = proposals.submit(
         space, Actor.of_agent(agent), files.ChangeRequest("edit", PATH, old="make test", new="make check")
     ).proposal
     proposals.approve(space, mia, asked.number, seen=proposals.result(asked).sha256)
@@ -241,7 +241,7 @@ def test_an_agent_is_told_when_it_asks(space, file):
         files.ChangeRequest("move", PATH, to="/memories/b.md"),
     ):
         with pytest.raises(Conflict) as refusal:
-            files.submit(space, Actor.of_agent(agent), request)
+            proposals.submit(space, Actor.of_agent(agent), request)
         assert refusal.value.code == "secret_on_disk"
 
 

@@ -85,39 +85,39 @@ def test_under_hold_it_still_waits(space, root, mia):
 def test_a_persons_own_save(space, root, mia):
     path, content = "/memories/own.md", f"one\nkey {KEY}\n".encode()
     with pytest.raises(Invalid):
-        files.check_content(space, path, content)
+        proposals.check_content(space, path, content)
     (found,) = spaces.mark_secrets(space, content).secrets
     files.allow_in_text(space, mia, path, content, ["nonsense"])
     with pytest.raises(Invalid):
-        files.check_content(space, path, content)
+        proposals.check_content(space, path, content)
     files.allow_in_text(space, mia, path, content, [found.digest])
-    files.check_content(space, path, content)
-    files.submit(space, mia, files.ChangeRequest("write", path, content=content))
+    proposals.check_content(space, path, content)
+    proposals.submit(space, mia, files.ChangeRequest("write", path, content=content))
     assert read(space, path).encode() == content
     longterm.store(space, mia, f"The key {KEY} is a public one.")
     with pytest.raises(Invalid):
-        files.check_content(space, path, content.replace(KEY.encode(), (KEY[:-4] + "9999").encode()))
+        proposals.check_content(space, path, content.replace(KEY.encode(), (KEY[:-4] + "9999").encode()))
 
 
 def test_an_agents_text_with_it_waits(space, root, mia):
     agent = Actor.of_agent(prompts.create_agent(space, HUB, "scout", dialect="hub"))
     asked = files.ChangeRequest("write", "/memories/a.md", content=f"key {KEY}\n".encode())
     with pytest.raises(Invalid) as refusal:
-        files.submit(space, agent, asked)
+        proposals.submit(space, agent, asked)
     assert refusal.value.code == "secret_found"
     files.allow_on_disk(space, mia, PATH, digest(space))
-    assert files.submit(space, agent, asked).proposal.findings[0]["code"] == "secrets"
+    assert proposals.submit(space, agent, asked).proposal.findings[0]["code"] == "secrets"
     plain = files.ChangeRequest("write", "/memories/plain.md", content=b"nothing\n")
-    assert files.submit(space, agent, plain).revision.number == 1, "the path is trusted"
+    assert proposals.submit(space, agent, plain).revision.number == 1, "the path is trusted"
     edit = files.ChangeRequest("edit", "/memories/plain.md", old="nothing", new=f"key {KEY}")
-    assert files.submit(space, agent, edit).proposal.state == "pending"
+    assert proposals.submit(space, agent, edit).proposal.state == "pending"
 
 
 def test_another_space_knows_nothing_of_it(space, root, mia, tmp_path):
     files.allow_on_disk(space, mia, PATH, digest(space))
     other = spaces.create(HUB, "other")
     with pytest.raises(Invalid):
-        files.check_content(other, PATH, TEXT.encode())
+        proposals.check_content(other, PATH, TEXT.encode())
 
 
 def test_a_value_that_is_gone_cannot_be_allowed(space, root, mia):
@@ -132,6 +132,6 @@ def test_what_is_no_utf_8_is_looked_at_as_well(space, root, mia, encoding):
     for content in (TEXT.encode(encoding), b"\x89\x00\xff" + KEY.encode("utf-16-le") + b"\xff\x00"):
         for actor in (agent, mia):
             with pytest.raises(Invalid) as refusal:
-                files.submit(space, actor, files.ChangeRequest("write", "/memories/own.md", content=content))
+                proposals.submit(space, actor, files.ChangeRequest("write", "/memories/own.md", content=content))
             assert refusal.value.code == "secret_found"
     assert_nowhere(KEY)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memoryhub.detectors.changes import findings_in
-from memoryhub.domain import files, prompts, spaces
+from memoryhub.domain import files, prompts, proposals, spaces
 from memoryhub.errors import Invalid
 from memoryhub.models import HUB, Actor
 from tests.fixtures.secret_texts import made
@@ -40,8 +40,10 @@ def test_no_key_in_two_halves_reaches_a_prompt():
     forge = Actor.of_agent(prompts.create_agent(space, HUB, "forge"))
     request = files.ChangeRequest("write", "/memories/a.md", content=f"{KEY[:9]}<!-- -->{KEY[9:]}\n".encode())
     with pytest.raises(Invalid, match="secret"):
-        files.submit(space, forge, request)
-    files.submit(space, forge, files.ChangeRequest("write", "/memories/a.md", content=f"{KEY[:9]}<!-- -->\n".encode()))
+        proposals.submit(space, forge, request)
+    proposals.submit(
+        space, forge, files.ChangeRequest("write", "/memories/a.md", content=f"{KEY[:9]}<!-- -->\n".encode())
+    )
     edit = files.ChangeRequest("edit", "/memories/a.md", old="-->", new=f"-->{KEY[9:]}")
     with pytest.raises(Invalid, match="secret"):
-        files.submit(space, forge, edit)
+        proposals.submit(space, forge, edit)

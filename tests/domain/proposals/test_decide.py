@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import time
 from datetime import timedelta
 from typing import Any
@@ -512,7 +511,7 @@ def test_proposals_of_another_space_do_not_exist(space, forge, rk, file) -> None
 
 
 def submit(space, agent, **wish):
-    return files.submit(space, Actor.of_agent(agent), files.ChangeRequest(**wish))
+    return proposals.submit(space, Actor.of_agent(agent), files.ChangeRequest(**wish))
 
 
 def test_a_rule_that_lets_a_change_through_says_so(space, forge, file) -> None:
@@ -617,13 +616,13 @@ def test_a_region_protected_at_the_last_moment_holds(space, forge, rk, monkeypat
     """The gate has looked at the text already when a person protects it; what is looked at under the lock counts."""
     files.add_rule(space, HUB, PATH, "trusted", confirmed=True)
     files.write(space, rk, PATH, b"a\n")
-    gate, real = importlib.import_module("memoryhub.domain.files.submit"), files.write
+    real = files.write
 
     def protect_first(*args, **more):
         real(space, rk, PATH, PROTECTED.encode())
         return real(*args, **more)
 
-    monkeypatch.setattr(gate, "write", protect_first)
+    monkeypatch.setattr(files, "write", protect_first)
     with pytest.raises(Forbidden):
         submit(space, forge, kind="write", path=PATH, content=b"all new\n")
     assert text_at(space) == PROTECTED
@@ -712,10 +711,10 @@ def test_no_secret_slips_in_by_a_name_or_a_reason(space, forge, policy) -> None:
         files.ChangeRequest("move", "/memories/AGENTS.md", to=f"/memories/{key}.md"),
     ):
         with pytest.raises(Invalid) as refusal:
-            files.submit(space, Actor.of_agent(forge), wish)
+            proposals.submit(space, Actor.of_agent(forge), wish)
         assert refusal.value.code == "secret_found"
         assert key not in str(refusal.value.as_json())
-    files.submit(
+    proposals.submit(
         space, Actor.of_agent(forge), files.ChangeRequest("write", "/memories/b.md", content=b"x", reason=f"use {key}")
     )
     assert not ActivityLine.objects.filter(path__contains=key).exists()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache, partial
@@ -12,12 +12,11 @@ from django.db import transaction
 
 from memoryhub import detectors
 from memoryhub.detectors import secrets
-from memoryhub.domain import activity, quotas, spaces
+from memoryhub.domain import activity, files, quotas
 from memoryhub.domain.accounts import require
-from memoryhub.domain.files import change, mounts, revisions
-from memoryhub.domain.files.read import Published, read, read_many
-from memoryhub.domain.files.requests import Applied, ChangeRequest, Pending, TextBefore
-from memoryhub.domain.files.write import delete, edit, insert, move, write
+from memoryhub.domain.files import Applied, ChangeRequest, Pending, Place, Published
+from memoryhub.domain.proposals.ask import ask
+from memoryhub.domain.proposals.findings import check_change
 from memoryhub.errors import Forbidden, HubError, Invalid, NotFound
 from memoryhub.models import Actor, Mount, Policy, Revision, Space
 from memoryhub.stores import paths
@@ -39,7 +38,7 @@ def submit_all(space: Space, actor: Actor, requests: list[ChangeRequest]) -> lis
     crash leaves unwritten is written at the next read or save, as with any change."""
     with _noting_secrets(space, actor, requests) as redacted, transaction.atomic():
         names = {name for request in redacted for name in (request.path, request.to) if name}
-        change.lock_files(space, names, *(request.thread_id for request in redacted))
+        files.lock_files(space, names, *(request.thread_id for request in redacted))
         return [_submit(space, actor, request) for request in redacted]
 
 
@@ -67,7 +66,7 @@ def _check_names(request: ChangeRequest) -> None:
             raise Invalid(says, code="secret_found", kind=kind, line=1)
 
 
-def _check_thread(places: list[mounts.Place], request: ChangeRequest) -> None:
+def _check_thread(places: list[Place], request: ChangeRequest) -> None:
     """Refuse a thread_id with a secret where files belong to threads. Elsewhere it is only noted, and redacted."""
     if any(_thread_of(place, request) for place in places) and (kind := secrets.in_name(request.thread_id)):
         says = f"thread_id holds a secret ({kind}). Name the thread otherwise."
@@ -94,9 +93,9 @@ def _note_secret(space: Space, actor: Actor, path: str, refusal: Invalid) -> Non
 def _submit(space: Space, actor: Actor, request: ChangeRequest) -> Applied | Pending:
     path = paths.clean(request.path)
     before = cache(lambda: _text_before(space, request))  # read only where it matters, and once
-    places = [mounts.resolve_path(space, path, agent=actor.agent)]
+    places = [files.resolve_path(space, path, agent=actor.agent)]
     if request.kind == "move":
-        places.append(mounts.resolve_path(space, paths.clean(request.to), agent=actor.agent))
+        places.append(files.resolve_path(space, paths.clean(request.to), agent=actor.agent))
     _check_thread(places, request)
     if request.content is not None and len(request.content) > MAX_BYTES:
         raise too_large(path, len(request.content), MAX_BYTES)
@@ -125,37 +124,35 @@ def _submit(space: Space, actor: Actor, request: ChangeRequest) -> Applied | Pen
             return applied
     _check_words(space, request, before)
     if request.kind in ("write", "move"):
-        change.refuse_folder(
-            space, paths.clean(request.to or request.path), places[-1], _thread_of(places[-1], request)
-        )
+        files.refuse_folder(space, paths.clean(request.to or request.path), places[-1], _thread_of(places[-1], request))
     return _propose(space, actor, request)
 
 
-def _shared_places(space: Space, actor: Actor, places: list[mounts.Place]) -> list[mounts.Place]:
+def _shared_places(space: Space, actor: Actor, places: list[Place]) -> list[Place]:
     """Where else on trusted paths the same files are read: one mount must not let in what another one holds."""
-    return [found for place in places for found in mounts.shared_places(space, place, actor.agent)]
+    return [found for place in places for found in files.shared_places(space, place, actor.agent)]
 
 
-def _policy_of_programs(space: Space, actor: Actor, request: ChangeRequest, places: list[mounts.Place]) -> set[str]:
+def _policy_of_programs(space: Space, actor: Actor, request: ChangeRequest, places: list[Place]) -> set[str]:
     """Refuse what agents never write. What a rule names all the same waits for a person, whatever the policy."""
     assert actor.agent is not None
     names = [paths.clean(request.path), *([paths.clean(request.to)] if request.kind == "move" else [])]
     _check_new_name(request, places[-1], names[-1])
     named = [
-        mounts.check_agents_path(space, actor.agent, place, name, request.content)
+        files.check_agents_path(space, actor.agent, place, name, request.content)
         for place, name in zip(places, names, strict=True)
     ]
     return {Policy.REVIEW} if any(named) else set()
 
 
-def _check_new_name(request: ChangeRequest, place: mounts.Place, path: str) -> None:
+def _check_new_name(request: ChangeRequest, place: Place, path: str) -> None:
     """Refuse a new file whose name looks like another one. What a person named so stays writable."""
     is_new = request.kind in ("write", "move") and not place.is_known()
     if is_new and (why := paths.why_misleading(path)):
         raise paths.refused(path, why)
 
 
-def _note_rules(space: Space, actor: Actor, request: ChangeRequest, places: list[mounts.Place]) -> None:
+def _note_rules(space: Space, actor: Actor, request: ChangeRequest, places: list[Place]) -> None:
     """Record in the activity which rules let a change through."""
     applied_rules = {place.rule.pk: place.rule for place in places if place.rule}
     if not applied_rules:
@@ -168,7 +165,7 @@ def _note_rules(space: Space, actor: Actor, request: ChangeRequest, places: list
             )  # fmt: skip
 
 
-def _thread_of(place: mounts.Place, request: ChangeRequest) -> str:
+def _thread_of(place: Place, request: ChangeRequest) -> str:
     return request.thread_id if place.mount.store == Mount.Store.THREAD else ""
 
 
@@ -176,13 +173,13 @@ class _NeedsReview(Exception):
     """A condition of the rule that trusts a path does not hold for this change: a person decides on it."""
 
 
-def _guard_of_person(space: Space, request: ChangeRequest) -> change.Guard | None:
+def _guard_of_person(space: Space, request: ChangeRequest) -> files.Guard | None:
     """A person's words, too, may make a secret together with those around them; a whole text was looked at before."""
-    check = partial(spaces.ask_event, "check_change", space, only=["secrets"])
+    check = partial(check_change, space, only=["secrets"])
     return check if request.kind in ("edit", "insert") else None
 
 
-def _guard(space: Space, request: ChangeRequest, places: list[mounts.Place]) -> change.Guard:
+def _guard(space: Space, request: ChangeRequest, places: list[Place]) -> files.Guard:
     """What a change of an agent on a trusted path has to pass, under the lock of its file, where nobody changes the text between
     the look and the change: no secret in the text that results, and the conditions of the rules that trust the path."""
     _check_encoding(request)
@@ -190,7 +187,7 @@ def _guard(space: Space, request: ChangeRequest, places: list[mounts.Place]) -> 
     only = None if any(rule.unless_findings for rule in rules) else ["secrets"]
 
     def check(before: bytes, after: bytes) -> None:
-        found = spaces.ask_event("check_change", space, before, after, only=only) if after else []
+        found = check_change(space, before, after, only=only) if after else []
         # Nobody knows whether there is a secret in it; or a person said that it is none, and an agent's text waits all the same.
         if any(one.code in (detectors.COST, "packed", "secrets") for one in found):
             raise _NeedsReview
@@ -203,13 +200,13 @@ def _guard(space: Space, request: ChangeRequest, places: list[mounts.Place]) -> 
     return check
 
 
-def _is_small(space: Space, max_added: int, request: ChangeRequest, place: mounts.Place, after: bytes) -> bool:
+def _is_small(space: Space, max_added: int, request: ChangeRequest, place: Place, after: bytes) -> bool:
     """Whether all that agents made of a file by themselves, with this change, is small: else many small changes pass where
     a large one waits."""
     if request.kind in ("delete", "move"):
         return False
-    decided = revisions.decided_content(space, paths.clean(request.path), _thread_of(place, request))
-    return mounts.is_small(max_added, text_of(decided), text_of(after))
+    decided = files.decided_content(space, paths.clean(request.path), _thread_of(place, request))
+    return files.is_small(max_added, text_of(decided), text_of(after))
 
 
 def _check_encoding(request: ChangeRequest) -> None:
@@ -217,18 +214,16 @@ def _check_encoding(request: ChangeRequest) -> None:
         text_as_bytes(text)
 
 
-def _check_words(space: Space, request: ChangeRequest, before: TextBefore) -> None:
+def _check_words(space: Space, request: ChangeRequest, before: Callable[[], str]) -> None:
     """Refuses secrets in the words of a change before anything else is looked at."""
     _check_encoding(request)
     if request.kind in ("delete", "move"):
         return
     if request.content is None:
         words = request.new if request.kind == "edit" else request.text
-        spaces.ask_event("check_change", space, b"", words.encode(), only=["secrets"])
+        check_change(space, b"", words.encode(), only=["secrets"])
     else:
-        spaces.ask_event(
-            "check_change", space, before().encode("utf-8", "surrogateescape"), request.content, only=["secrets"]
-        )
+        check_change(space, before().encode("utf-8", "surrogateescape"), request.content, only=["secrets"])
 
 
 def check_content(space: Space, path: str, content: bytes) -> None:
@@ -248,12 +243,12 @@ def edited_texts(space: Space, request: ChangeRequest) -> list[bytes]:
 
 def _text_before(space: Space, request: ChangeRequest) -> str:
     """The published text, empty if there is none: only what a change adds is checked."""
-    found = read_many(space, [request.path], thread_id=request.thread_id)[request.path]
+    found = files.read_many(space, [request.path], thread_id=request.thread_id)[request.path]
     return text_of(found.content) if isinstance(found, Published) else ""
 
 
 def _apply(
-    space: Space, actor: Actor, request: ChangeRequest, place: mounts.Place, guard: change.Guard | None = None
+    space: Space, actor: Actor, request: ChangeRequest, place: Place, guard: files.Guard | None = None
 ) -> Applied:
     common: dict[str, Any] = {"reason": request.reason, "thread_id": request.thread_id, "guard": guard}
     conditions: dict[str, Any] = {"if_match": request.if_match, "if_none_match": request.if_none_match}
@@ -261,16 +256,16 @@ def _apply(
         common["place"] = place
     match request.kind:
         case "write":
-            revision = write(space, actor, request.path, request.content or b"", **conditions, **common)
+            revision = files.write(space, actor, request.path, request.content or b"", **conditions, **common)
         case "edit":
             what = (request.old, request.new, request.replace_all)
-            revision = edit(space, actor, request.path, *what, if_match=request.if_match, **common)
+            revision = files.edit(space, actor, request.path, *what, if_match=request.if_match, **common)
         case "insert":
-            revision = insert(space, actor, request.path, request.line, request.text, **common)
+            revision = files.insert(space, actor, request.path, request.line, request.text, **common)
         case "delete":
-            revision = delete(space, actor, request.path, **conditions, **common)
+            revision = files.delete(space, actor, request.path, **conditions, **common)
         case "move":
-            revision = move(space, actor, request.path, request.to, if_match=request.if_match, **common)
+            revision = files.move(space, actor, request.path, request.to, if_match=request.if_match, **common)
         case _:
             raise Invalid(f"There is no change of kind {request.kind!r}.", code="invalid")
     occurrences = _occurrences(revision, request) if request.kind == "edit" else None
@@ -281,7 +276,7 @@ def _occurrences(revision: Revision, request: ChangeRequest) -> int:
     """How many places an edit changed: those that the revision before had."""
     if not request.replace_all or revision.number < 2:
         return 1
-    return text_of(revisions.content_of(revision.file, revision.number - 1)).count(request.old)
+    return text_of(files.content_of(revision.file, revision.number - 1)).count(request.old)
 
 
 def _propose(space: Space, actor: Actor, request: ChangeRequest) -> Applied | Pending:
@@ -293,8 +288,8 @@ def _propose(space: Space, actor: Actor, request: ChangeRequest) -> Applied | Pe
         "move": {"to": paths.clean(request.to) if request.to else ""},
     }
     try:
-        asked = spaces.ask_event(
-            "propose", space, actor.agent, kind=request.kind, path=paths.clean(request.path), change=changes.get(request.kind, {}),
+        asked = ask(
+            space, actor.agent, kind=request.kind, path=paths.clean(request.path), change=changes.get(request.kind, {}),
             content=request.content, reason=request.reason, thread_id=request.thread_id, tool_call_id=request.tool_call_id,
         )  # fmt: skip
     except Invalid as refusal:
@@ -308,13 +303,13 @@ def _already_so(space: Space, request: ChangeRequest, refusal: Invalid) -> Appli
     """The answer to a change that would change nothing: applied, with the newest revision. Nothing is written."""
     path = paths.clean(request.path)
     try:
-        file = revisions.file_row(space, path, _thread_of(mounts.resolve_path(space, path), request))
+        file = files.file_row(space, path, _thread_of(files.resolve_path(space, path), request))
     except NotFound:
         raise refusal from None  # only a pending proposal has this text
     if file.is_deleted:
         raise refusal
-    revision = revisions.get_revision(file, file.revision)
-    occurrences = text_of(revisions.content_of(file, file.revision)).count(request.old) if request.replace_all else 1
+    revision = files.get_revision(file, file.revision)
+    occurrences = text_of(files.content_of(file, file.revision)).count(request.old) if request.replace_all else 1
     return Applied(revision, created=False, occurrences=occurrences if request.kind == "edit" else None)
 
 
@@ -323,10 +318,10 @@ def _check_preconditions(space: Space, request: ChangeRequest) -> None:
     if request.if_match is None and request.if_none_match is None:
         return
     try:
-        found = read(space, request.path, thread_id=request.thread_id)
+        found = files.read(space, request.path, thread_id=request.thread_id)
     except HubError:
         found = None
     sha = found.sha256 if found else None
-    change.check_if_none_match(request.path, sha, request.if_none_match)
-    if request.if_match is not None and not change.etag_matches(request.if_match, sha):
-        raise change.stale_error(request.path, sha, found.revision if found else 0)
+    files.check_if_none_match(request.path, sha, request.if_none_match)
+    if request.if_match is not None and not files.etag_matches(request.if_match, sha):
+        raise files.stale_error(request.path, sha, found.revision if found else 0)
