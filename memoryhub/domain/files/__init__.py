@@ -7,6 +7,7 @@ from memoryhub.domain.files.change import (
     lock_files,
     refuse_folder,
     stale_error,
+    write,
 )
 from memoryhub.domain.files.disk.before_write import HeldPlace, held_mounts, held_places, storable_text
 from memoryhub.domain.files.disk.git_authors import find_git_authors
@@ -28,6 +29,7 @@ from memoryhub.domain.files.disk.review import (
 )
 from memoryhub.domain.files.disk.sync import sync_file
 from memoryhub.domain.files.disk.watch import end_threads_of_run, retry_disk, scan_all, sync_path
+from memoryhub.domain.files.edit import copy, delete, edit, insert, move, restore
 from memoryhub.domain.files.find import existing_paths, find_paths, is_folder, link_target, list_entries, walk
 from memoryhub.domain.files.line_authors import blame, blame_job, lines_with_keys
 from memoryhub.domain.files.listing import (
@@ -131,5 +133,4 @@ from memoryhub.domain.files.tree import (
     stop_editing,
     tree,
 )
-from memoryhub.domain.files.write import copy, delete, edit, insert, move, restore, write
 from memoryhub.domain.files.zip import fetch_zip, is_small_folder, pack_folder, zip_bytes, zip_job, zip_name

@@ -1,4 +1,8 @@
-"""One change of one file, from the lock to the revision; every verb of `files` that changes something uses it."""
+"""Changing a file so that no text is lost; every verb of `files` that changes something uses it.
+
+Every change locks the file's row, records what its disk has, checks, records the revision with a line of activity, and writes
+to the disk after the commit.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +18,14 @@ from memoryhub.domain import activity
 from memoryhub.domain.files import mounts, revisions
 from memoryhub.domain.files.disk import arrivals, marks, problems, sync
 from memoryhub.domain.files.mounts import Place
-from memoryhub.errors import Forbidden, Invalid, Stale
+from memoryhub.errors import Conflict, Forbidden, Invalid, Stale
 from memoryhub.models import Actor, File, Mount, Revision, Space
 from memoryhub.stores import FilesystemStore, paths
 from memoryhub.stores.disk import MAX_BYTES, too_large
 from memoryhub.text import edits
 from memoryhub.text.counted import counted
+from memoryhub.text.lines import bytes_of, text_of
+from memoryhub.text.merge import merge3
 
 # Looks at the text before and after, under the lock of the file, and raises where the change must not be.
 Guard = Callable[[bytes, bytes], object]
@@ -233,6 +239,62 @@ def save_text(change: Change, content: bytes, *, kind: str = "write", **facts: A
     recorded = kind if existed or kind != "write" else "create"
     return record_change(
         change, content, f"files.{'write' if kind == 'create' else kind}", says, kind=recorded, **facts
+    )
+
+
+def write(
+    space: Space, actor: Actor, path: str, content: bytes, *, reason: str = "", if_match: str | None = None,
+    base_revision: int | None = None, kind: str = "write", proposal: int | None = None, thread_id: str = "",
+    if_none_match: str | None = None, restored_from: int | None = None, approval: revisions.Approval | None = None,
+    place: Place | None = None, guard: Guard | None = None, before: bytes | None = None, savepoint: bool = True,
+) -> Revision:  # fmt: skip
+    """Make this the text of a file. The actor is who wanted it; `approval` says who decided, where that was another.
+
+    With an older `base_revision`, changes since then are merged where they do not touch; else `edit_conflict` is raised.
+    `before` and `savepoint` are those of `locked_change`.
+    """
+    path = paths.clean(path)
+    if len(content) > MAX_BYTES:
+        raise too_large(path, len(content), MAX_BYTES)
+    with locked_change(
+        space, actor, path, thread_id, place, if_match, may_be_new=True, guard=guard, before=before, savepoint=savepoint
+    ) as change:
+        file = change.file
+        check_if_none_match(path, change.sha, if_none_match)
+        if base_revision is not None and base_revision != file.revision:
+            content, reason = _merge_edit(file, content, base_revision, reason)
+        if change.exists and content == change.before:
+            sync.write_to_disk(space, file, change.place)
+            return revisions.get_revision(file, file.revision)
+        return save_text(
+            change, content, kind=kind, reason=reason, proposal=proposal, restored_from=restored_from, approval=approval
+        )
+
+
+def _merge_edit(file: File, content: bytes, base_revision: int, reason: str) -> tuple[bytes, str]:
+    """The content merged with the changes since its base revision, and the reason; refused where they touch."""
+    if base_revision == 0 and not file.is_deleted:
+        raise _edit_conflict(file, base_revision, "Somebody else created this file meanwhile.")
+    if file.is_deleted:
+        raise _edit_conflict(file, base_revision, "The file was deleted meanwhile.")
+    base = revisions.content_of(file, base_revision)
+    theirs = revisions.newest_text(file)
+    if any(b"\x00" in text for text in (base, content, theirs)):
+        raise _edit_conflict(file, base_revision, "It is not text, so the two versions cannot be merged.")
+    merge = merge3(text_of(base), text_of(content), text_of(theirs))
+    if merge.conflicts:
+        raise _edit_conflict(file, base_revision, f"Both of you changed {counted(merge.conflicts, 'place')}.")
+    return bytes_of(merge.text), reason or f"Merged with revision {file.revision}"
+
+
+def _edit_conflict(file: File, base_revision: int, explanation: str) -> Conflict:
+    return Conflict(
+        f"“{file.path}” changed since you opened it (revision {base_revision}, now {file.revision}). {explanation} "
+        "Nothing is lost: both versions are shown.",
+        code="edit_conflict",
+        path=file.path,
+        base_revision=base_revision,
+        revision=file.revision,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import os
 import random
 import signal
@@ -19,15 +18,13 @@ from django.utils import timezone
 
 from memoryhub.db import statements
 from memoryhub.domain import accounts, files, jobs, notify, prompts, proposals, spaces
-from memoryhub.domain.files import revisions
+from memoryhub.domain.files import change, revisions
 from memoryhub.domain.files.disk import sync as disk
 from memoryhub.domain.notify import daily_mail, http
 from memoryhub.domain.proposals import decide, kinds, waiting
 from memoryhub.errors import HubError
 from memoryhub.models import HUB, ActivityLine, Actor, File, Job, Mount, Proposal, Revision, Webhook, WebhookNotice
 from memoryhub.stores.filesystem import FilesystemStore
-
-write_module = importlib.import_module("memoryhub.domain.files.write")
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PATH = "/memories/AGENTS.md"
@@ -328,9 +325,9 @@ STEPS = {
     "after all was locked": (decide, "_lock", "after"),
     "after the result was made": (decide, "result", "after"),
     "before the change": (kinds.ChangeKind, "apply", "before"),
-    "before the revision": (write_module, "save_text", "before"),
+    "before the revision": (change, "save_text", "before"),
     "after the revision": (revisions, "record_revision", "after"),
-    "after the text was put": (write_module, "save_text", "after"),
+    "after the text was put": (change, "save_text", "after"),
     "before the proposal is closed": (decide, "close", "before"),
     "after the proposal was closed": (decide, "close", "after"),
     "after all was recorded": (decide, "_approve", "after"),

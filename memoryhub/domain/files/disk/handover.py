@@ -9,6 +9,7 @@ from django.db.models import F, Q
 
 from memoryhub.domain import nodes, spaces
 from memoryhub.domain.files.disk.sync import sync_file
+from memoryhub.domain.files.edit import restore
 from memoryhub.domain.files.mounts import (
     claim,
     find_mount,
@@ -18,7 +19,6 @@ from memoryhub.domain.files.mounts import (
     reclaim,
     reset_written,
 )
-from memoryhub.domain.files.write import restore
 from memoryhub.errors import HubError
 from memoryhub.models import HUB, File, Mount
 

@@ -12,10 +12,11 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from memoryhub.db.prepared import prepared
 from memoryhub.domain import activity, spaces
 from memoryhub.domain.accounts import require
-from memoryhub.domain.files import revisions, write
+from memoryhub.domain.files import revisions
 from memoryhub.domain.files.disk import arrivals, marks, sync
 from memoryhub.domain.files.disk.put_backs import LOCKS, note_put_back
 from memoryhub.domain.files.disk.watch import scan, sync_path
+from memoryhub.domain.files.edit import delete, restore
 from memoryhub.domain.files.mounts import find_mount, mounts_of_space, place_in_mount
 from memoryhub.domain.files.mounts.resolve import Place
 from memoryhub.errors import Conflict, Invalid, NotFound, Stale
@@ -115,9 +116,9 @@ def take_back(space: Space, actor: Actor, path: str, revision: int) -> File:
     before = revisions.get_revision(file, file.unreviewed_from) if file.unreviewed_from else None
     reason = f"Took back the change on disk (revision {file.unreviewed_from + 1 if before else 1})"
     if before is not None and not before.is_deleted:
-        write.restore(space, actor, path, before.number, reason=reason)
+        restore(space, actor, path, before.number, reason=reason)
     elif arrivals.exists(file):
-        write.delete(space, actor, path, reason=reason)
+        delete(space, actor, path, reason=reason)
     File.objects.filter(pk=file.pk).update(unreviewed_from=None, applies_since=None, put_backs=0, put_back_at=None)
     return file
 
