@@ -88,7 +88,7 @@ def test_an_edit_becomes_a_proposal(agent, statements):
     assert Proposal.objects.count() == 2
     assert sum("p.path, m.prefix" in sql for sql in sent) == 1, "the text is read once for proposal and answer"
     assert len(sent) <= 15, sent  # two of them around this test's transaction
-    assert len(walked) <= 30, sorted(walked)
+    assert len(walked) <= 26, sorted(walked)
 
 
 def test_the_review_page(space, agent, reviewer, statements):
@@ -103,7 +103,7 @@ def test_the_review_page(space, agent, reviewer, statements):
         "what was found when it was asked for is shown"
     )
     assert len(sent) <= 19, sent
-    assert len(walked) <= 46, sorted(walked)
+    assert len(walked) <= 44, sorted(walked)
 
 
 def test_an_approval(space, agent, reviewer):
@@ -111,7 +111,7 @@ def test_an_approval(space, agent, reviewer):
     seen = proposals.review(proposals.get(space, 1)).found.sha256
     walked = modules_run(lambda: proposals.approve(space, reviewer, 1, seen=seen), without=DETECTORS)
     assert Proposal.objects.get().state == "approved"
-    assert len(walked) <= 23, sorted(walked)
+    assert len(walked) <= 20, sorted(walked)
 
 
 def test_a_log(agent):
@@ -123,7 +123,7 @@ def test_a_log(agent):
     }
     agent("POST", "quarantine", told | {"content": "Another one, so that what is made once is made."})
     walked = modules_run(lambda: agent("POST", "quarantine", told), without=DETECTORS)
-    assert len(walked) <= 17, sorted(walked)
+    assert len(walked) <= 15, sorted(walked)
 
 
 def test_a_prompt_that_did_not_change(secret):

@@ -103,7 +103,7 @@ def space_page(action: str, *, methods: tuple[str, ...] = ("GET", "HEAD", "POST"
                 return to_second_factor(request, request.space)
             accounts.require(request.actor, action)
             if request.method == "GET" and not request.htmx:
-                accounts.note_space(request.user, request.space)
+                spaces.note_space(request.user, request.space)
             if request.method not in methods:
                 return wrong_method(request, methods)
             with named_as_in(request.space):

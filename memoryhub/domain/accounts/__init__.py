@@ -33,7 +33,6 @@ from memoryhub.domain.accounts.people import (
     create_person,
     find_person,
     hub_owner,
-    note_space,
     person_by_name,
     set_language,
     set_preference,

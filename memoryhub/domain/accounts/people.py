@@ -13,7 +13,7 @@ from memoryhub.domain import activity
 from memoryhub.domain.accounts.sessions import end_session
 from memoryhub.domain.accounts.tokens import revoke_token
 from memoryhub.errors import Conflict, Invalid, NotFound
-from memoryhub.models import Actor, Person, Space
+from memoryhub.models import Actor, Person
 from memoryhub.text.counted import counted
 
 
@@ -128,9 +128,3 @@ def set_language(person: Person, language: str) -> None:
         raise Invalid("There is no such language. Choose one of the list.", field="language")
     person.language = language
     person.save(update_fields=["language"])
-
-
-def note_space(person: Person, space: Space) -> None:
-    """The space one was in last is where the front door leads."""
-    if person.last_space_id != space.pk:
-        Person.objects.filter(pk=person.pk).update(last_space=space)

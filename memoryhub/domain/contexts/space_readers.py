@@ -133,11 +133,10 @@ _cache: Cache[MountReaders] = Cache(
 
 def mount_readers(space: Space, mount: Mount) -> MountReaders:
     """What every coding agent loads of a mount; `space` must have been read for this request."""
-    mark = (space.revision, mount.selection, mount.prefix)
-    found = _cache.get(mount.pk, mark)
+    found = _cache.get(mount.pk, space.revision)
     if found is None:
         found = read_mount(space, mount)
-        _cache.put(mount.pk, found, mark)
+        _cache.put(mount.pk, found, space.revision)
     return found
 
 

@@ -9,7 +9,7 @@ from memoryhub.domain.proposals.ask import (
     withdraw,
 )
 from memoryhub.domain.proposals.bulk import decide_many, plan, undo_many
-from memoryhub.domain.proposals.decide import QUICK_REASONS, TRY_AGAIN, approve, count_to_decide, is_own, reject
+from memoryhub.domain.proposals.decide import QUICK_REASONS, TRY_AGAIN, approve, reject
 from memoryhub.domain.proposals.drafts import (
     DraftCheck,
     check_entry_draft,
@@ -33,7 +33,7 @@ from memoryhub.domain.proposals.inbox import counts, filtered, inbox
 from memoryhub.domain.proposals.kinds import kind_of
 from memoryhub.domain.proposals.results import ROWS_AMONG_MANY, Result, as_json, list_as_json, result
 from memoryhub.domain.proposals.reviewing import ROWS_SHOWN, Review, asks_for_a_look, neighbours, next_to_decide, review
-from memoryhub.domain.proposals.state import get
+from memoryhub.domain.proposals.state import count_to_decide, get, is_own
 from memoryhub.domain.proposals.submit import check_content, edited_texts, submit, submit_all
 from memoryhub.domain.proposals.undo import comment, reopen, undo
 from memoryhub.domain.proposals.waiting import expire_late, outdate_waiting, refresh_state

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from memoryhub.domain import files
 from memoryhub.domain.accounts import require
 from memoryhub.domain.prompts import PromptChange
-from memoryhub.domain.proposals.decide import agents_barred, approve, reject
+from memoryhub.domain.proposals.decide import approve, reject
 from memoryhub.domain.proposals.kinds import kind_of, sha_of
 from memoryhub.domain.proposals.results import SECONDS_FOR_MANY, TOO_LONG, Result, result, result_on
 from memoryhub.domain.proposals.reviewing import prompt_changes
-from memoryhub.domain.proposals.state import Parents, get, parents_of
+from memoryhub.domain.proposals.state import Parents, agents_barred, get, parents_of
 from memoryhub.domain.proposals.undo import reopen, undo
 from memoryhub.domain.proposals.waiting import expire_late
 from memoryhub.errors import Conflict, HubError

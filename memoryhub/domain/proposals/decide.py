@@ -12,7 +12,6 @@ from datetime import date
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 
 from memoryhub.domain import files, notify, quarantine
@@ -27,6 +26,7 @@ from memoryhub.domain.proposals.state import (
     close,
     get,
     is_late,
+    is_own,
     locked,
     locked_if_no_record,
     outdate_children,
@@ -34,7 +34,7 @@ from memoryhub.domain.proposals.state import (
 )
 from memoryhub.domain.proposals.waiting import expire_one, outdate, outdate_waiting
 from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, Stale
-from memoryhub.models import Actor, Proposal, Space, Token
+from memoryhub.models import Actor, Proposal, Space
 from memoryhub.text import diff
 from memoryhub.text.lines import bytes_of, text_of
 
@@ -245,31 +245,6 @@ def _check_person(proposal: Proposal, actor: Actor) -> None:
         if proposal.agent_id:
             why = f"You made a key of {proposal.agent_name}, so this counts as your own proposal"
         raise Forbidden(f"{why}, and in this space somebody else decides on it.", code="own_proposal")
-
-
-def is_own(proposal: Proposal, actor: Actor) -> bool:
-    """Whether the space wants another person to decide: whoever made a key of an agent can ask in its name."""
-    if proposal.space.settings["who_decides"] == "others" and proposal.change.get("person") == actor.id:
-        return True
-    return bool(agents_barred(proposal.space, actor, [proposal.agent_id]))
-
-
-def agents_barred(space: Space, actor: Actor, agents: Iterable[int | None]) -> set[int | None]:
-    """Those of the agents on whose proposals this person may not decide, because they made a key of them."""
-    if not actor.is_person or space.settings["who_decides"] != "others":
-        return set()
-    made = Token.objects.within(space).filter(agent__in=[pk for pk in agents if pk], made_by=actor.name)
-    return set(made.values_list("agent_id", flat=True))
-
-
-def count_to_decide(space: Space, actor: Actor, waiting: int) -> int:
-    """How many of the waiting proposals this person may decide on: all but those of agents whose tokens they created."""
-    if not actor.is_person or space.settings["who_decides"] != "others":
-        return waiting
-    made = Token.objects.within(space).filter(agent__isnull=False, made_by=actor.name).values("agent_id")
-    mine = Q(agent_id__in=made) | Q(change__person=actor.id)
-    barred = Proposal.objects.within(space).filter(mine, state__in=OPEN)
-    return max(0, waiting - barred.count())
 
 
 def _check_first_time(proposal: Proposal, actor: Actor) -> None:

@@ -13,10 +13,9 @@ from memoryhub.detectors import Finding
 from memoryhub.domain import files, prompts
 from memoryhub.domain.prompts import LastCall, PromptChange, PromptRequest
 from memoryhub.domain.proposals import findings
-from memoryhub.domain.proposals.decide import agents_barred
 from memoryhub.domain.proposals.kinds import ChangeKind, kind_of, prompt_dialect
 from memoryhub.domain.proposals.results import Result, has_long_line, result
-from memoryhub.domain.proposals.state import OPEN, ends_soon
+from memoryhub.domain.proposals.state import OPEN, agents_barred, ends_soon
 from memoryhub.errors import HubError
 from memoryhub.models import Actor, Agent, Proposal, ProposalComment, Space
 from memoryhub.text import comments

@@ -1,4 +1,4 @@
-"""The row of a proposal: found, locked, what it builds on and what builds on it, closed."""
+"""The row of a proposal: found, locked, what it builds on and what builds on it, who may not decide, closed."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import json
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
-from django.db.models import JSONField
+from django.db.models import JSONField, Q
 from django.utils import timezone
 
 from memoryhub.db import statements
 from memoryhub.detectors import secrets
 from memoryhub.domain import activity, spaces
 from memoryhub.errors import Conflict, NotFound
-from memoryhub.models import DISK, Actor, Proposal, Space
+from memoryhub.models import DISK, Actor, Proposal, Space, Token
 
 State = Proposal.State
 OPEN = (State.PENDING, State.OUTDATED)
@@ -119,6 +119,31 @@ def already_decided(proposal: Proposal) -> Conflict:
         state=proposal.state,
         decided_by=proposal.decided_by_name,
     )
+
+
+def is_own(proposal: Proposal, actor: Actor) -> bool:
+    """Whether the space wants another person to decide: whoever made a key of an agent can ask in its name."""
+    if proposal.space.settings["who_decides"] == "others" and proposal.change.get("person") == actor.id:
+        return True
+    return bool(agents_barred(proposal.space, actor, [proposal.agent_id]))
+
+
+def agents_barred(space: Space, actor: Actor, agents: Iterable[int | None]) -> set[int | None]:
+    """Those of the agents on whose proposals this person may not decide, because they made a key of them."""
+    if not actor.is_person or space.settings["who_decides"] != "others":
+        return set()
+    made = Token.objects.within(space).filter(agent__in=[pk for pk in agents if pk], made_by=actor.name)
+    return set(made.values_list("agent_id", flat=True))
+
+
+def count_to_decide(space: Space, actor: Actor, waiting: int) -> int:
+    """How many of the waiting proposals this person may decide on: all but those of agents whose tokens they created."""
+    if not actor.is_person or space.settings["who_decides"] != "others":
+        return waiting
+    made = Token.objects.within(space).filter(agent__isnull=False, made_by=actor.name).values("agent_id")
+    mine = Q(agent_id__in=made) | Q(change__person=actor.id)
+    barred = Proposal.objects.within(space).filter(mine, state__in=OPEN)
+    return max(0, waiting - barred.count())
 
 
 CLOSE = """

@@ -37,6 +37,7 @@ from memoryhub.domain.spaces.space import (
     get_for_person,
     last_of_person,
     memberships_of,
+    note_space,
     rename,
     spaces_in_menu,
     spaces_of_person,

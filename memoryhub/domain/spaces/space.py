@@ -115,6 +115,12 @@ def last_of_person(person: Person) -> tuple[Space | None, str]:
     return (last.space, last.role) if last else (None, "")
 
 
+def note_space(person: Person, space: Space) -> None:
+    """The space one was in last is where the front door leads."""
+    if person.last_space_id != space.pk:
+        Person.objects.filter(pk=person.pk).update(last_space=space)
+
+
 def get_by_slug(slug: str) -> Space:
     """The space of this slug, without asking who may see it: for commands, whose user has the data directory anyway."""
     space = Space.objects.filter(slug=slug).first()
