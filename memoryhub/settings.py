@@ -187,7 +187,7 @@ TEMPLATES = [
                 "memoryhub.web.context.page",
             ],
             "builtins": [
-                "django.templatetags.i18n",
+                "memoryhub.templatetags.translation",
                 "django.templatetags.static",
                 "memoryhub.templatetags.glyphs",
                 "memoryhub.templatetags.hub",

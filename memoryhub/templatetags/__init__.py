@@ -1,1 +1,1 @@
-"""Tags and filters of the templates: `glyphs`, `hub` and `agent_names` are loaded everywhere, the others are named after their pages."""
+"""Tags and filters of the templates. `glyphs`, `translation`, `hub` and `agent_names` are loaded everywhere, others by their pages."""

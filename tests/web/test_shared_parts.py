@@ -5,10 +5,12 @@ from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
-from django.template import Context, Template
+from django.template import Context, Engine, Template
 from django.template.loader import get_template
 from django.utils import timezone, translation
-from django.utils.safestring import mark_safe
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from memoryhub.dialects import coding
 from memoryhub.domain import accounts, files, prompts, proposals, spaces
@@ -164,12 +166,60 @@ def test_a_glyph_escapes_its_label_unless_it_is_html_already():
     assert "aria-label" not in g("x")
 
 
+@pytest.mark.parametrize(
+    ("template", "drawn"),
+    [
+        ('{% translate "Prompt" %}', "提示词"),
+        ('{% translate "Prompt" as said %}<{{ said }}>', "<提示词>"),
+        ('{% translate "100% <b> of %(this)s" %}', "100% <b> of %(this)s"),
+        ("{% translate said %}", "&lt;b&gt;"),
+        ('{% translate "Prompt"|upper %}', "提示词"),
+        ('{% translate _("Prompt") %}', "提示词"),
+        ('{% translate "Prompt" noop %}', "Prompt"),
+    ],
+)
+def test_words_of_a_template_are_those_of_the_reader_and_variables_are_escaped(template, drawn):
+    with translation.override("zh-hans"):
+        said = _("Prompt")
+        shown = Template(template).render(Context({"said": "<b>"}))
+    assert shown == drawn.replace("提示词", said)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{% blocktranslate %}100% of words{% endblocktranslate %}",
+        "{% blocktranslate with name=said|upper n=counted %}Agent {{ name }}: {{ n }}, {{ missing }}{% endblocktranslate %}",
+        "{% blocktranslate count n=counted %}{{ n }} file{% plural %}{{ n }} files{% endblocktranslate %}",
+        "{% blocktranslate asvar words with x=said trimmed %}\n a {{ x }}\n{% endblocktranslate %}<{{ words }}>",
+        "{% blocktranslate context 'x' %}Prompt{% endblocktranslate %}",
+    ],
+)
+def test_sentences_of_templates_say_what_those_of_django_do(template):
+    for language in ("en", "zh-hans"):
+        with translation.override(language):
+            ours, django_s = (
+                Template(library + template).render(Context({"said": "<b>", "counted": 1204}))
+                for library in ("", "{% load i18n %}")
+            )
+        assert ours == django_s
+
+
 def test_a_template_is_read_once_for_each_language():
     shown = []
     for language in ("en", "zh-hans", "en"):
         with translation.override(language):
             shown.append(get_template("_form_errors.html"))
     assert shown[0].template is shown[2].template is not shown[1].template
+
+
+def test_values_are_escaped_as_django_does_it():
+    parts = ("django.template.loaders.locmem.Loader", {"t": "{{ v }}|{% autoescape off %}{{ v }}{% endautoescape %}"})
+    ours = Engine(loaders=[("memoryhub.loaders.ByLanguage", [parts])]).get_template("t")
+    djangos = Engine(loaders=[parts]).get_template("t")
+    for value in ("<b>", mark_safe("<b>"), 1204, 1.5, None, True, _("Prompt"), MOMENT, ["<"], gettext_lazy("Prompt")):
+        shown = ours.render(Context({"v": value}))
+        assert (shown, type(shown)) == (djangos.render(Context({"v": value})), SafeString)
 
 
 @pytest.mark.parametrize("refusal", [Conflict("Another was quicker."), Stale("It changed since.")])
