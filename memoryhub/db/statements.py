@@ -39,13 +39,18 @@ PARSED_ONCE = 4096  # characters: psycopg parses a longer statement for its plac
 
 class ErrorWrapper(DatabaseErrorWrapper):
     """Makes psycopg's errors those of Django. One that no server numbered is of a connection that broke: PgBouncer says that its
-    server is gone after an answer that had begun, and psycopg wonders about two."""
+    server is gone after an answer that had begun, and psycopg wonders about two. So is what Citus says of a server that is gone."""
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        if kind is psycopg.InternalError and error.sqlstate is None:
+        if isinstance(error, psycopg.InternalError) and (error.sqlstate is None or is_of_lost_server(error)):
             self.wrapper.errors_occurred = True
             raise OperationalError(*error.args).with_traceback(traceback) from error
         super().__exit__(kind, error, traceback)
+
+
+def is_of_lost_server(error: psycopg.Error) -> bool:
+    """Whether Citus lost one of its other servers within a transaction, which it calls an internal error."""
+    return error.sqlstate == "XX000" and "connection" in str(error)
 
 
 class Half(bytes):

@@ -4,7 +4,7 @@ from contextlib import nullcontext
 
 import psycopg
 import pytest
-from django.db import InternalError, OperationalError, connection
+from django.db import InternalError, OperationalError, connection, transaction
 
 from memoryhub.db import statements
 from memoryhub.domain import activity, quarantine, spaces, working
@@ -111,6 +111,19 @@ def test_an_answer_that_breaks_off_is_of_a_lost_connection():
         raise psycopg.InternalError("received 2 results from command 'BEGIN'")
     with pytest.raises(InternalError), connection.wrap_database_errors:
         raise psycopg.errors.InFailedSqlTransaction("current transaction is aborted")
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ("failure on connection marked as essential: db-2.example.org:5432", OperationalError),
+        ("server closed the connection unexpectedly", OperationalError),
+        ("cache lookup failed for type 7", InternalError),
+    ],
+)
+def test_what_citus_says_of_a_lost_server_is_of_a_lost_connection(message, kind):
+    with pytest.raises(kind, match=message), transaction.atomic():
+        statements.rows(f"DO $$ BEGIN RAISE '{message}' USING ERRCODE = 'XX000'; END $$")
 
 
 def test_a_statement_too_long_to_be_parsed_once_has_its_values_in_order():
