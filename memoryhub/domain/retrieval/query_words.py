@@ -26,8 +26,8 @@ def lexemes_of(text: str) -> list[str]:
     words = word_rank.with_configuration(text)
     found = {word: [word[1]] if _is_number(word[1]) else lexemes.get(word) for word in words}
     if missing := [word for word, known in found.items() if known is None]:
-        names, texts = ([word[at] for word in missing] for at in (0, 1))
-        for name, word, cut in statements.rows(LEXEMES, {"names": names, "words": texts}):
+        names, texts = (statements.as_array(word[at] for word in missing) for at in (0, 1))
+        for name, word, cut in statements.rows(LEXEMES, {"names": names, "words": texts}, binary=True):
             found[name, word] = cut
             lexemes.put((name, word), cut)
     return list(dict.fromkeys(one for cut in found.values() for one in cut or ()))
