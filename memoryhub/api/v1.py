@@ -17,7 +17,7 @@ import memoryhub.api.file_changes  # noqa: F401  adds its calls to the router of
 from memoryhub.api.base import ERROR_STATUSES, TokenAuth, install_errors
 
 # In the order of the document. Each module holds `router`.
-NOUNS = ("me", "prompts", "templates", "files", "proposals", "layers", "memory_tool")
+NOUNS = ("me", "agents", "prompts", "templates", "files", "revisions", "proposals", "layers", "memory_tool")
 MALFORMED = (400, 431)  # what the server answers before any call sees it
 
 

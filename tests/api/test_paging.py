@@ -57,3 +57,10 @@ def test_a_page_holds_one_row_at_least_and_two_hundred_at_most(call, address):
     assert call("GET", f"{address}limit={most}").status_code == 200
     for limit in (0, most + 1):
         assert code(call("GET", f"{address}limit={limit}")) == (422, "invalid")
+
+
+@pytest.mark.parametrize("address", ["agents?", "revisions?path=/memories/0.md&"])
+def test_limits_of_all_lists_are_the_same(call, address):
+    assert call("GET", f"{address}limit=200").status_code == 200
+    for limit in (-1, 0, 201):
+        assert code(call("GET", f"{address}limit={limit}")) == (422, "invalid")

@@ -228,14 +228,16 @@ def test_up_to_date_means_the_same_bytes_now(desk, django_capture_on_commit_call
 
 
 def says(desk) -> tuple[bool, int, bool]:
-    """Whether all pages say that the agent is up to date, how many threads metrics say are not, and what its row says."""
+    """Whether all pages say that the agent is up to date, how many threads metrics say are not, and what the API says."""
     pages = [shown(desk), shown(desk, "agents/"), shown(desk, "agents/scout/"), shown(desk, "")]
     said = [">up to date" in one or "same as delivered" in one for one in pages]
     assert len(set(said)) == 1, said
     line = next(
         one for one in metrics.prometheus_text().decode().splitlines() if one.startswith("memoryhub_threads_behind{")
     )
-    return said[0], int(float(line.split()[-1])), row(desk).up_to_date
+    (item,) = json.loads(desk.look("GET", "agents").content)["items"]
+    assert item["threads_behind"] == row(desk).behind
+    return said[0], int(float(line.split()[-1])), item["up_to_date"]
 
 
 def test_a_change_that_does_not_reach_the_bytes_leaves_it_up_to_date(desk):
@@ -310,7 +312,8 @@ def test_verified_means_a_published_template(desk, dialect, template, verified):
     told = json.loads(desk.call("POST", "prompt", {"dialect": dialect}, Accept="application/json").content)
     assert told["verified"] is verified
     assert ("unverified" in shown(desk)) is not verified
-    assert row(desk).now.verified is verified
+    (item,) = json.loads(desk.call("GET", "agents").content)["items"]
+    assert (item["verified"], item["shown_as"]) == (verified, dialect)
 
 
 # What is stored

@@ -117,7 +117,7 @@ def answers(agent: Door, person: Door) -> str:
             agent("GET", "prompt", query="Mrs Marlowe sings").text, agent("GET", "retrieve", query="Mrs Marlowe sings").text,
             agent("GET", "files", prefix="/memories/").text, agent("GET", "files/memories/a.md").text,
             agent("GET", "files/memories/AGENTS.md").text, agent("GET", "working").text, person("GET", "proposals").text,
-            person("GET", "search", q="Marlowe").text,
+            person("GET", "revisions", path="/memories/a.md").text, person("GET", "search", q="Marlowe").text,
         ]  # fmt: skip
     return "\n".join(heard)
 

@@ -31,7 +31,7 @@ from memoryhub.domain.files.disk.sync import sync_file
 from memoryhub.domain.files.disk.watch import end_threads_of_run, retry_disk, scan_all, sync_path
 from memoryhub.domain.files.edit import copy, delete, edit, insert, move, restore
 from memoryhub.domain.files.find import existing_paths, find_paths, is_folder, link_target, list_entries, walk
-from memoryhub.domain.files.line_authors import blame, blame_job, lines_with_keys
+from memoryhub.domain.files.line_authors import author_of, blame, blame_job, lines_with_keys
 from memoryhub.domain.files.listing import (
     add_details,
     below_folders,

@@ -53,7 +53,7 @@ def blame(file: File, number: int | None = None) -> list[BlameLine]:
     revision = get_revision(file, number or file.revision)
     keys = _blame_keys(file, revision.number)
     by_key = Revision.objects.within(file.space_id).defer("content").in_bulk({abs(key) for key in keys})
-    authors = {key: _author_of(by_key[abs(key)], by_reviewer=key < 0) for key in set(keys)}
+    authors = {key: author_of(by_key[abs(key)], by_reviewer=key < 0) for key in set(keys)}
     texts = lines.split(text_of(bytes(revision.content)))
     turns = [at == 0 or keys[at] != keys[at - 1] for at in range(len(keys))]
     return [
@@ -62,7 +62,7 @@ def blame(file: File, number: int | None = None) -> list[BlameLine]:
     ]
 
 
-def _author_of(revision: Revision, *, by_reviewer: bool = False) -> Actor:
+def author_of(revision: Revision, *, by_reviewer: bool = False) -> Actor:
     """Who wanted the words of a revision, or those lines of it that its reviewer wrote."""
     mine: dict[str, Any] | None = revision.reviewer_lines if by_reviewer else None
     if mine:

@@ -16,6 +16,7 @@ from memoryhub.domain.files import ChangeRequest, line_authors
 from memoryhub.domain.jobs import queue
 from memoryhub.models import HUB, Actor, Made, Revision
 from memoryhub.text.blame import Blame, lines_by_reviewer
+from tests.api.calling import Caller
 from tests.domain.layers import forge, space  # noqa: F401  fixtures
 from tests.one_line import one_line
 
@@ -228,6 +229,26 @@ def test_pages_name_author_approver_and_the_reviewers_lines(client, space, divid
     assert ">forge</b>" in blame and ", approved by rk" in blame
     assert ">rk</b>" in blame and ", when approving forge" in blame
     assert "agents 1, shaded" in blame and "people 9 lines" in blame
+
+
+def test_the_api_says_who_wrote_what(client, space, forge, divided, rk):
+    agent = Caller(client, accounts.create_token(space, HUB, agent=forge)[1])
+    person = Caller(client, accounts.create_token(space, rk, person=rk.person)[1])
+    newest, first = agent("GET", f"revisions?path={PATH}").json()["items"]
+    assert (newest["author"], newest["approver"]) == (
+        {"kind": "agent", "name": "forge"},
+        {"kind": "person", "name": "rk"},
+    )
+    assert (first["author"]["name"], first["approver"], newest["proposal"]) == ("ops", None, divided)
+    assert agent("GET", f"revisions?path={PATH}&limit=1").json()["next"] == "2"
+    lines = agent("GET", f"blame?path={PATH}").json()["lines"]
+    assert [(one["first"], one["last"], one["author"]["name"]) for one in lines] == [
+        (1, 2, "ops"), (3, 3, "forge"), (4, 9, "ops"), (10, 10, "rk"),
+    ]  # fmt: skip
+    assert agent("GET", f"blame?path={PATH}&revision=1").status_code == 403
+    assert {one["author"]["name"] for one in person("GET", f"blame?path={PATH}&revision=1").json()["lines"]} == {"ops"}
+    files.delete(space, rk, PATH)
+    assert agent("GET", f"blame?path={PATH}").status_code == 404
 
 
 def test_an_export_says_who_wrote_what(space, divided, tmp_path):
