@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from memoryhub.domain import demo, spaces
+from memoryhub.domain import activity, demo, spaces
 from memoryhub.domain.accounts import require_hub_owner
 from memoryhub.errors import HubError
 from memoryhub.forms import RenameForm, SettingsForm, SpaceForm
@@ -31,7 +31,9 @@ def front(request: HttpRequest) -> HttpResponse:
 
 
 def show_front(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResponse:
-    mine = spaces.memberships_of(request.user)
+    memberships = list(spaces.memberships_of(request.user))
+    waiting = activity.waiting_by_space([one.space_id for one in memberships])
+    mine = [(one, waiting.get(one.space_id)) for one in memberships]
     context = {"mine": mine, "form": SpaceForm(), "has_demo": demo.exists(), **more}
     context["offers_laptop"] = laptop.is_offered(request)
     return render(request, "spaces/front.html", context, status=status)

@@ -1,5 +1,6 @@
 """The front door, settings, and the one door that takes a space away whole."""
 
+import re
 from urllib.parse import urlencode
 
 import pytest
@@ -8,7 +9,8 @@ from django.test import Client
 
 from memoryhub.domain import accounts, demo, longterm, prompts, retrieval, spaces, working
 from memoryhub.domain.jobs import queue
-from memoryhub.models import HUB, ActivityLine, Agent, Membership, Person, Record, RecordState, Space
+from memoryhub.models import HUB, ActivityLine, Agent, Membership, Person, Proposal, Record, RecordState, Space
+from tests.one_line import one_line
 
 
 def test_the_front_door_leads_to_the_only_space_and_then_to_the_last(as_role, house):
@@ -21,7 +23,10 @@ def test_the_front_door_leads_to_the_only_space_and_then_to_the_last(as_role, ho
     prompts.create_agent(other, HUB, "forge")
     viewer.get("/s/other/")
     assert viewer.get("/")["Location"] == "/s/other/"
-    assert viewer.get("/?all").status_code == 200
+    proposal = Proposal(space=other, number=1, kind="write", path="/memories/a.md", same_as="x", agent_name="forge")
+    proposal.save()
+    listed = one_line(viewer.get("/?all"))
+    assert re.search(r'href="/s/other/proposals/">.*?1 proposal</a>', listed) and "/s/books/proposals/" not in listed
 
 
 def test_somebody_in_no_space_is_told_what_to_do(db):

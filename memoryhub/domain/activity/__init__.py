@@ -1,6 +1,14 @@
 """The append-only record of who did what, and the figures of the overview and the metrics."""
 
-from memoryhub.domain.activity.counts import Counts, Daily, counts_of_space, counts_of_waiting, daily, has_flow
+from memoryhub.domain.activity.counts import (
+    Counts,
+    Daily,
+    counts_of_space,
+    counts_of_waiting,
+    daily,
+    has_flow,
+    waiting_by_space,
+)
 from memoryhub.domain.activity.log import (
     KINDS,
     Line,

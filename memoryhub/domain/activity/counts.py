@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any, NamedTuple
@@ -59,6 +60,22 @@ class Waiting(NamedTuple):
 def counts_of_waiting(space: Space) -> Waiting:
     """The numbers beside the entries of the navigation, which every page shows: none of them needs a large table."""
     return Waiting(*statements.row(WAITING, {"space": space.pk, "max": MAX_COUNTED}))
+
+
+WAITING_BY_SPACE = """
+SELECT space_id, sum(held)::int, sum(proposals)::int FROM (
+  SELECT space_id, 1 AS held, 0 AS proposals FROM "quarantine"."state"
+   WHERE space_id = ANY(%(spaces)s) AND state = 'held' AND is_newest
+  UNION ALL
+  SELECT space_id, 0, 1 FROM memoryhub_proposal WHERE space_id = ANY(%(spaces)s) AND state IN ('pending', 'outdated')
+) waiting GROUP BY space_id
+"""
+
+
+def waiting_by_space(spaces: Collection[int]) -> dict[int, Waiting]:
+    """What waits in each of these spaces, by the space's id; those in which nothing waits are left out."""
+    rows = statements.rows(WAITING_BY_SPACE, {"spaces": list(spaces)})
+    return {space: Waiting(held, proposals) for space, held, proposals in rows}
 
 
 FLOW = """
