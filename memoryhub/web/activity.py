@@ -52,6 +52,11 @@ def requested_lines(request: HttpRequest) -> Iterator[ActivityLine]:
     return activity.each_line(request.space, **filters_of(request))
 
 
+def named_actor(who: str) -> list[tuple[str, str, str]]:
+    """The chip of the one agent or person whose lines are asked for."""
+    return [(who, who, "")] if who and who not in {value for value, _, _ in ACTOR_FILTERS} else []
+
+
 @space_page("read", methods=("GET", "HEAD"))
 def page(request: HttpRequest) -> HttpResponse:
     filters, before = filters_of(request), parse_number(request.GET.get("before", ""))
@@ -64,7 +69,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "before": before,
         "filters": filters,
         "filtered": any(filters.values()),
-        "who_chips": ACTOR_FILTERS,
+        "who_chips": [*ACTOR_FILTERS, *named_actor(filters["who"])],
         "kinds": [(kind, KIND_LABELS.get(kind, kind)) for kind in activity.KINDS],
         "first": activity.first_at(request.space),
     }
