@@ -11,7 +11,20 @@ from django.utils.formats import date_format
 
 from memoryhub.domain import activity, prompts, spaces
 from memoryhub.domain.activity import counts_of_space, counts_of_waiting
-from memoryhub.models import HUB, Delivery, File, Proposal, Record, RecordState, Revision, Source, WorkingEntry
+from memoryhub.models import (
+    HUB,
+    Delivery,
+    File,
+    Mount,
+    Proposal,
+    Record,
+    RecordState,
+    Revision,
+    Source,
+    Webhook,
+    WebhookNotice,
+    WorkingEntry,
+)
 from tests.one_line import one_line
 
 search_module = importlib.import_module("memoryhub.domain.retrieval.search")
@@ -26,6 +39,10 @@ def full(house):
         space=space, file=file, number=1, path=file.path, sha256="", actor_kind="disk", actor_name="disk"
     )
     Source.objects.create(space=space, path="/memories/gone.md")
+    Mount.objects.create(space=space, prefix="/away/", problem="The directory is not there")
+    for url, tries in (("https://a.example", 3), ("https://b.example", 0)):
+        hook = Webhook.objects.create(space=space, url=url)
+        WebhookNotice.objects.create(space=space, webhook=hook, event="proposal.created", tries=tries)
     Proposal.objects.create(
         space=space, number=1, kind="edit", path="/memories/AGENTS.md", same_as="x", agent=forge, agent_name="forge", risk=2,
         reason="rk asked twice", findings=[{"code": "hidden", "severity": "high"}],
@@ -54,6 +71,7 @@ def test_it_says_what_flowed_what_waits_and_what_leaves(as_role, full):
     page = one_line(as_role("reviewer").get("/s/books/"))
     for said in ("1 revision today", "1 held, 0 admitted", "forge edits AGENTS.md", "hidden",
                  "1 record held in quarantine", "1 injection", "1 source is missing",
+                 "1 mounted directory cannot be read", "1 webhook does not answer",
                  "The gateway answers 503", "thread served today", "1 new text", "fetched", "t-1190", "Review 1 proposal"):  # fmt: skip
         assert said in page, said
     assert "(1) Books" in page
@@ -63,6 +81,8 @@ def test_it_says_what_flowed_what_waits_and_what_leaves(as_role, full):
             activity.record(full.space, HUB, "quarantine.log", "logged", "an answer")
     page = one_line(as_role("reviewer").get("/s/books/"))
     assert "/memories/new.md" in page and "an answer" not in page, "what agents log pushes out no change"
+    log = one_line(as_role("reviewer").get("/s/books/activity/?who=forge&until=2026-01-31"))
+    assert 'value="forge" checked' in log and 'name="until" value="2026-01-31"' in log
 
 
 def test_it_renews_itself_and_sends_nothing_when_nothing_changed(as_role, full):

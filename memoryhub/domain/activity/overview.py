@@ -46,7 +46,11 @@ SELECT
   (SELECT count(*) FROM memoryhub_proposal WHERE space_id = %(space)s AND state IN ('pending', 'outdated') AND kind <> 'promotion'),
   (SELECT count(*) FROM memoryhub_proposal WHERE space_id = %(space)s AND state IN ('pending', 'outdated') AND kind = 'promotion'),
   (SELECT count(DISTINCT (agent_id, thread_id)) FROM memoryhub_delivery WHERE space_id = %(space)s AND last_at >= %(today)s),
-  (SELECT count(*) FROM memoryhub_delivery WHERE space_id = %(space)s AND first_at >= %(today)s)
+  (SELECT count(*) FROM memoryhub_delivery WHERE space_id = %(space)s AND first_at >= %(today)s),
+  (SELECT count(*) FROM memoryhub_mount WHERE space_id = %(space)s AND problem <> ''),
+  (SELECT count(*) FROM memoryhub_webhook w WHERE space_id = %(space)s AND is_on AND (
+     SELECT delivered_at IS NULL AND tries > 0 FROM memoryhub_webhooknotice n
+      WHERE n.space_id = %(space)s AND n.webhook_id = w.id ORDER BY n.id DESC LIMIT 1))
 """
 
 
@@ -77,6 +81,8 @@ class Figures:
     promotions: int
     threads: int  # threads that asked for a prompt
     new_texts: int  # prompts that a thread got for the first time
+    away: int  # mounted directories that cannot be read
+    silent: int  # webhooks that did not take their newest notice
 
     @property
     def is_cut(self) -> bool:
@@ -149,7 +155,7 @@ RISKIEST = prepared(
 
 
 def waiting_items(space: Space, now: Figures) -> list[WaitingItem]:
-    """What waits in a space, the riskiest first: proposals, held records, entries to check, files that are not on disk."""
+    """What waits in a space, the riskiest first: proposals, held records, entries to check, what does not work."""
     items = [waiting_proposal(proposal) for proposal in RISKIEST(space.pk)]
     if more := now.proposals + now.promotions - len(items):
         title = ngettext("%(count)s more proposal", "%(count)s more proposals", more) % {"count": f"{more:,}"}
@@ -174,6 +180,16 @@ def waiting_items(space: Space, now: Figures) -> list[WaitingItem]:
         title %= {"count": f"{now.unwritten:,}"}
         url = "files/?state=unwritten"
         items.append(WaitingItem("disk", title, url, _("the disk has another text than the hub"), "source"))
+    if now.away:
+        title = ngettext(
+            "%(count)s mounted directory cannot be read", "%(count)s mounted directories cannot be read", now.away
+        )
+        title %= {"count": f"{now.away:,}"}
+        items.append(WaitingItem("disk", title, "files/", _("agents get the texts that the hub has"), "source"))
+    if now.silent:
+        title = ngettext("%(count)s webhook does not answer", "%(count)s webhooks do not answer", now.silent)
+        title %= {"count": f"{now.silent:,}"}
+        items.append(WaitingItem("warn", title, "settings/webhooks/", _("notices are tried again for some hours")))
     if now.missing:
         title = ngettext("%(count)s source is missing", "%(count)s sources are missing", now.missing)
         title %= {"count": f"{now.missing:,}"}
