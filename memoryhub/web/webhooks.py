@@ -25,8 +25,9 @@ def page(request: HttpRequest) -> HttpResponse:
 def show(request: HttpRequest, form: WebhookForm, status: int = 200, secret: str = "") -> HttpResponse:
     logs = notify.newest_notices(request.space, NOTICES_SHOWN)
     hooks = [(hook, logs.get(hook.pk, [])) for hook in notify.webhooks_of_space(request.space)]
+    mailed, without_address = notify.mail_recipients(request.space)
     context = {
-        "form": form, "hooks": hooks, "secret": secret, "hours": range(24),
+        "mailed": mailed, "without_address": without_address, "form": form, "hooks": hooks, "secret": secret, "hours": range(24),
         "mail_hour": notify.mail_hour(request.space), "zone": timezone.get_current_timezone_name(),
     }  # fmt: skip
     return render(request, "webhooks/page.html", context, status=status)

@@ -6,7 +6,8 @@ import pytest
 from django.urls import reverse
 
 from memoryhub.domain import files, notify, prompts, proposals
-from memoryhub.models import HUB, PolicyRule, Webhook
+from memoryhub.models import HUB, Person, PolicyRule, Webhook
+from tests.one_line import one_line
 
 
 @pytest.fixture
@@ -86,6 +87,9 @@ def test_the_hour_of_the_mail(house, as_role, pending, at):
     assert "7:00, Europe/Berlin" in page
     client.cookies["memoryhub_zone"] = "Asia%2FTokyo"
     assert "Now sent at 7:00, Europe/Berlin" in client.get(at("webhooks.page")).content.decode()
+    assert "Goes to nobody yet. Without an address: a-owner, a-reviewer." in one_line(client.get(at("webhooks.page")))
+    Person.objects.filter(username="a-reviewer").update(email="r@example.org")
+    assert "Goes to a-reviewer. Without an address: a-owner." in one_line(client.get(at("webhooks.page")))
     client.post(at("webhooks.set_digest"), {"digest": "99"})
     house.space.refresh_from_db()
     assert house.space.settings["digest"] == ""

@@ -1,6 +1,7 @@
 """Notices to people and programs outside: webhooks, the daily mail, and outgoing HTTP."""
 
 from memoryhub.domain.notify.addresses import addresses_of, check_url
+from memoryhub.domain.notify.daily_mail import mail_recipients
 from memoryhub.domain.notify.http import absolute_url, failures, post_json
 from memoryhub.domain.notify.mail_hour import mail_hour, set_mail_hour
 from memoryhub.domain.notify.webhooks import (

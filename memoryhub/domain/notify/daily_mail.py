@@ -19,7 +19,7 @@ from memoryhub.domain.accounts import may
 from memoryhub.domain.notify import http
 from memoryhub.domain.notify.mail_hour import mail_hour
 from memoryhub.errors import Unavailable
-from memoryhub.models import Agent, Job, Proposal, Space
+from memoryhub.models import Agent, Job, Person, Proposal, Space
 from memoryhub.text.unseen import spelled_out
 
 MAX_LISTED = 20
@@ -73,11 +73,7 @@ def _send(job: Job, space: Space) -> dict[str, int]:
     proposals = _open_proposals(space)
     if not proposals:
         return {"sent": 0}
-    recipients = [
-        member.person
-        for member in spaces.members(space)
-        if member.person.email and member.person.is_active and may(member.role, "decide")
-    ]
+    recipients, _without = mail_recipients(space)
     sent, refused = set(job.payload.get("told", [])), 0
     for person in recipients:
         if person.pk in sent:
@@ -93,6 +89,12 @@ def _send(job: Job, space: Space) -> dict[str, int]:
         sent.add(person.pk)
         statements.rows(NOTE_SENT, [statements.Json(sorted(sent)), job.pk])
     return {"sent": len(sent), "refused": refused}
+
+
+def mail_recipients(space: Space) -> tuple[list[Person], list[Person]]:
+    """The reviewers and owners of a space who get its daily mail, and those who do not because they gave no address."""
+    members = [one.person for one in spaces.members(space) if one.person.is_active and may(one.role, "decide")]
+    return [one for one in members if one.email], [one for one in members if not one.email]
 
 
 def _open_proposals(space: Space) -> list[Proposal]:
