@@ -26,7 +26,7 @@ import psutil
 
 from memoryhub.server import postgres
 from tests import pgbouncer, places
-from tests.running import TREE, Hub, clean, command, copy, give_static_files, own_place
+from tests.running import Hub, command, copy, give_static_files, own_place
 
 FAST = {"fsync": "off"}
 
@@ -69,15 +69,8 @@ class Cluster:
         return done.stdout
 
     def outputs(self, name: str, *lines: list[str]) -> list[str]:
-        """What several commands print that one new process runs beside a node: quicker than a process for each."""
-        environment = {"MEMORYHUB_DATA_DIR": str(self.place / name), "DJANGO_SETTINGS_MODULE": "memoryhub.settings"}
-        done = subprocess.run(
-            [sys.executable, "-m", "tests.commands_at_once", json.dumps(lines)],
-            capture_output=True, text=True, cwd=TREE, env=clean(**self.environment(name), **environment), timeout=300,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        found: list[str] = json.loads(done.stdout)
-        return found
+        """What several commands print that run beside a node, one after another."""
+        return [self.command(name, *line) for line in lines]
 
     def json(self, name: str, *arguments: str) -> Any:
         return json.loads(self.command(name, *arguments, "--json"))

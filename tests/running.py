@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import re
 import shutil
@@ -22,7 +21,7 @@ import pytest
 
 from memoryhub.client import MemoryHub
 from memoryhub.server import postgres
-from tests import places
+from tests import forking, places
 
 TREE = Path(__file__).parents[1]
 READY = re.compile(r"memoryhub ready: (http://[^/]+)(/login/once/[\w-]+/)\n")
@@ -43,14 +42,19 @@ class Hub:
         start_new_session: bool = False,
         **environment: str,
     ) -> None:
+        """`command`: it is started as a new program, as it also is in another folder or session."""
         self.data_dir = data_dir
-        self.errors = tempfile.TemporaryFile("w+")  # noqa: SIM115
-        self.process = subprocess.Popen(
-            [*(command or COMMAND), "up", "--port", "0", "--data-dir", str(data_dir), *arguments],
-            stdout=subprocess.PIPE, stderr=self.errors, text=True, cwd=cwd, env=clean(**environment),
-            start_new_session=start_new_session,
-        )  # fmt: skip
         self.said: list[str] = []
+        self.errors = tempfile.TemporaryFile("w+")  # noqa: SIM115
+        line, own = ["up", "--port", "0", "--data-dir", str(data_dir), *arguments], clean(**environment)
+        self.process: forking.Process | subprocess.Popen[str]
+        if command is None and cwd == TREE and not start_new_session and forking.can_fork(own):
+            self.process = forking.start(line, own, None, self.errors)
+            return
+        self.process = subprocess.Popen(
+            [*(command or COMMAND), *line],
+            stdout=subprocess.PIPE, stderr=self.errors, text=True, cwd=cwd, env=own, start_new_session=start_new_session,
+        )  # fmt: skip
 
     def wait_ready(self) -> Hub:
         for line in self.process.stdout:
@@ -114,35 +118,30 @@ def clean(**environment: str) -> dict[str, str]:
 
 
 def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "memoryhub", *arguments],
-        capture_output=True, text=True, cwd=TREE, env=clean(**environment), timeout=180,
-    )  # fmt: skip
+    own = clean(**environment)
+    if not forking.can_fork(own):
+        return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, cwd=TREE, env=own, timeout=180)
+    return ended(list(arguments), own)
 
 
-SEVERAL = """
-import contextlib, io, json, sys
-from memoryhub.__main__ import run
+def script(code: str, **environment: str) -> str:
+    """What a program prints that uses the hub's modules and settings."""
+    done = ended(["-c", code], clean(DJANGO_SETTINGS_MODULE="memoryhub.settings", **environment))
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
-for line in json.loads(sys.argv[1]):
-    said, refused = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(refused):
-        try:
-            status = run(line)
-        except SystemExit as ended:
-            status = ended.code
-    print(json.dumps([status, said.getvalue(), refused.getvalue()]))
-"""
+
+def ended(arguments: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
+        status = forking.start(arguments, environment, out, errors).wait(180)
+        said, complained = (file.seek(0) or file.read() for file in (out, errors))
+        return subprocess.CompletedProcess(arguments, status, said, complained)
 
 
 def several(*lines: list[str], **environment: str) -> list[tuple[int, str, str]]:
-    """Status, output and errors of several commands: one after another in one process, which has to start but once."""
-    done = subprocess.run(
-        [sys.executable, "-c", SEVERAL, json.dumps(lines)],
-        capture_output=True, text=True, cwd=TREE, env=clean(**environment), timeout=120,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return [tuple(json.loads(line)) for line in done.stdout.splitlines()]
+    """Status, output and errors of several commands, one after another."""
+    done = [command(*line, **environment) for line in lines]
+    return [(one.returncode, one.stdout, one.stderr) for one in done]
 
 
 def refused(*arguments: str, **environment: str) -> str:
@@ -166,6 +165,7 @@ def own_place() -> Iterator[Path]:
             if str(folder) in " ".join(process.info["cmdline"] or []):
                 with contextlib.suppress(psutil.Error):
                     process.kill()
+        forking.kill_all(str(folder))
         postgres.stop(folder / "data")
         shutil.rmtree(folder, ignore_errors=True)
         shutil.rmtree(places.twin(folder), ignore_errors=True)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import subprocess
-import sys
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +18,7 @@ from psycopg import sql
 from memoryhub.management.commands.restore import folder_for_mounts
 from memoryhub.server import dump, postgres
 from tests import places
-from tests.running import TREE, clean, copy, several
+from tests.running import copy, script, several
 from tests.unprivileged import unprivileged
 
 
@@ -81,9 +79,7 @@ with database():
 
 def fill(data_dir: Path) -> None:
     """Puts a row into every table."""
-    environment = clean(DJANGO_SETTINGS_MODULE="memoryhub.settings", MEMORYHUB_DATA_DIR=str(data_dir))
-    done = subprocess.run([sys.executable, "-c", FILL], cwd=TREE, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    script(FILL, MEMORYHUB_DATA_DIR=str(data_dir))
 
 
 def everything(data_dir: Path) -> dict[str, list[str]]:

@@ -8,7 +8,6 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 import time
 import zlib
 from collections.abc import Callable, Iterator
@@ -20,7 +19,7 @@ import psycopg
 import pytest
 
 from memoryhub.server import postgres, postgres_programs
-from tests.running import TREE, Hub, clean, copied, copy, running_in, several
+from tests.running import Hub, copied, copy, running_in, script, several
 
 CANARY = "kanarienvogel-7f3a9"
 LINE = f"The {CANARY} of Mrs Marlowe sings at noon."
@@ -211,10 +210,7 @@ def asked_until(data_dir: Path, sql: str, good: Callable[[Any], bool]) -> Any:
 def test_a_hub_that_is_killed_goes_on_erasing(place, started_once):
     data_dir = copy(started_once, place / "data")
     with running_in(data_dir) as hub:
-        environment = clean(MEMORYHUB_DATA_DIR=str(data_dir), DJANGO_SETTINGS_MODULE="memoryhub.settings")
-        subprocess.run(
-            [sys.executable, "-c", f"RECORDS = {RECORDS}\n{FILL}"], cwd=TREE, env=environment, check=True, timeout=120
-        )
+        script(f"RECORDS = {RECORDS}\n{FILL}", MEMORYHUB_DATA_DIR=str(data_dir))
         asked_until(data_dir, MARKED, lambda row: row[0] > 0)
         for process in hub.family():
             process.kill()

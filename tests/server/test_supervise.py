@@ -136,7 +136,7 @@ def answers_to_its_own_address(hub: Hub) -> None:
 class TestStop:
     def test_a_signal_while_it_starts_leaves_no_process_either(self, place):
         for wait in (0.3, 0.6, 0.9):
-            hub = Hub(place / "data")
+            hub = Hub(place / "data", command=COMMAND)
             time.sleep(wait)
             family = hub.family()
             assert hub.stop() in (0, -signal.SIGTERM)  # the latter: Python itself was still starting

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -22,6 +20,7 @@ from memoryhub.models import HUB, Actor
 from memoryhub.requests import KNOWN, HideTokens, hide_secrets
 from tests import walking
 from tests.api.calling import Caller
+from tests.running import refused, script
 from tests.web.test_links import get_with
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -143,13 +142,7 @@ print(json.dumps({
 
 def hub_with(tmp_path: Path, **environment: str) -> dict:
     """What the real settings make of an environment, in a process of its own."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("MEMORYHUB_", "DJANGO_"))}
-    chosen = {"DJANGO_SETTINGS_MODULE": "memoryhub.settings", "MEMORYHUB_DATA_DIR": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-c", LOOK], env={**kept, **chosen, **environment}, cwd=ROOT, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(script(LOOK, MEMORYHUB_DATA_DIR=str(tmp_path), **environment))
 
 
 @pytest.fixture(scope="module")
@@ -192,12 +185,8 @@ def test_a_wrong_value_stops_the_start_with_its_name(tmp_path):
         "ALLOWED_HOSTS": "https://hub.example.org",
         "MEMORYHUB_EMBEDDER_URL": "hub.example.org",
     }.items():
-        done = subprocess.run(
-            [sys.executable, "-c", "import memoryhub.settings"],
-            env={**os.environ, "MEMORYHUB_DATA_DIR": str(tmp_path), name: value},
-            cwd=ROOT, capture_output=True, text=True,
-        )  # fmt: skip
-        assert done.returncode != 0 and f"{name} is" in done.stderr and "allowed is" in done.stderr, name
+        told = refused("doctor", MEMORYHUB_DATA_DIR=str(tmp_path), **{name: value})
+        assert f"{name} is" in told and "allowed is" in told, name
 
 
 def test_the_secret_key_is_made_once_and_readable_by_its_owner_alone(started):
@@ -493,12 +482,7 @@ def test_no_page_of_real_memory_runs_what_somebody_wrote(house, owner, client):
 def test_a_data_directory_that_is_a_file_is_named(tmp_path, inside):
     taken = tmp_path / "taken"
     taken.write_text("a file")
-    done = subprocess.run(
-        [sys.executable, "-m", "memoryhub", "doctor"],
-        env={**os.environ, "DATABASE_URL": "", "MEMORYHUB_DATA_DIR": str(taken / inside)}, cwd=ROOT, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 1
-    assert str(taken) in done.stderr and done.stderr.count("\n") == 1
+    assert str(taken) in refused("doctor", MEMORYHUB_DATA_DIR=str(taken / inside))
 
 
 @pytest.mark.parametrize("address", ["/login/", "/s/books/settings/import/preview/", "/api/v1/files/memories/a.md"])
