@@ -91,7 +91,8 @@ def test_it_runs_on_a_server_of_the_users_own(server, place):
     use_it(hub, token)
     after = sessions(server)
     assert set(before) <= set(after), "connections last"
-    assert len(after) <= 8, "two workers; the background process has two lanes and one that sends, a watcher and itself"
+    # Two workers, and the spare one where those are slow; two lanes, one that sends, a watcher and the background itself.
+    assert len(after) <= 9
     assert hub.stop() == 0
     assert postgres.is_accepting(server), "the server is not ours to stop"
     deadline = time.monotonic() + 5
