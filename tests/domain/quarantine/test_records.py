@@ -2,6 +2,7 @@
 
 import pytest
 from django.db import Error, connection, transaction
+from django.utils import timezone
 
 from memoryhub.detectors import costs
 from memoryhub.domain import longterm, quarantine, spaces, working
@@ -279,6 +280,15 @@ def test_filters(space, forge, counter):
     assert ids(words="…") == []
     assert [record.pk for record in quarantine.session(space, "c-2").records] == [two]
     assert quarantine.today(space) == {"admitted": 1, "held": {"injection": 1}, "all": 2}
+
+
+def test_records_with_a_finding_are_found_by_the_index_of_findings(space, forge):
+    common = {"space_id": space.pk, "agent_name": "forge", "content": FACT, "created_at": timezone.now()}
+    Record.objects.bulk_create(Record(**common, codes=["secrets"] if n % 500 == 0 else []) for n in range(3000))
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE quarantine.record")
+    plan = quarantine.find(space, finding="secrets").explain()
+    assert "record_findings" in plan, plan
 
 
 def test_bulk_says_what_it_could_not_do(space, forge, rk):
