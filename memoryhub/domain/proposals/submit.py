@@ -22,7 +22,7 @@ from memoryhub.models import Actor, Mount, Policy, Revision, Space
 from memoryhub.stores import paths
 from memoryhub.stores.disk import MAX_BYTES, too_large
 from memoryhub.text.edits import apply_edit
-from memoryhub.text.lines import text_as_bytes, text_of
+from memoryhub.text.lines import is_text, text_as_bytes, text_of
 
 MAX_REASON = 4000  # characters that are looked at; at most half of them are stored, so that no secret is cut in two
 
@@ -122,7 +122,9 @@ def _submit(space: Space, actor: Actor, request: ChangeRequest) -> Applied | Pen
             applied = _apply(space, actor, request, places[0], guard=_guard(space, request, [*places, *shared]))
             _note_rules(space, actor, request, [*places, *shared])
             return applied
-    _check_words(space, request, before)
+    # A whole text is looked at when it is proposed.
+    if request.kind != "write" or not is_text(request.content or b""):
+        _check_words(space, request, before)
     if request.kind in ("write", "move"):
         files.refuse_folder(space, paths.clean(request.to or request.path), places[-1], _thread_of(places[-1], request))
     return _propose(space, actor, request)
