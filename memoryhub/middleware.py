@@ -166,7 +166,8 @@ def api_answer(request: HttpRequest) -> HttpResponse:
     view, args, kwargs = request.resolver_match
     response = view(request, *args, **kwargs)
     request.method = method
-    return method_not_allowed(response) if response.status_code == 405 else response
+    is_ninjas = response.status_code == 405 and response.headers["Content-Type"] != "application/json"
+    return method_not_allowed(response) if is_ninjas else response
 
 
 def method_not_allowed(refusal: HttpResponse) -> HttpResponse:
