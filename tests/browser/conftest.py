@@ -132,11 +132,7 @@ def sign_in_as(
 
 
 def signed_in(person: Any) -> list[tuple[str, str]]:
-    """The cookies of somebody who opened a one-time link. What a browser does with one is clicked through in test_sign_in.py."""
-    from memoryhub.domain import accounts
-    from memoryhub.models import HUB
-
+    """The cookie of somebody who has signed in. What a browser does with a one-time link is clicked through in test_sign_in.py."""
     client = Client()
-    answer = client.post(f"/login/once/{accounts.make_sign_in_link(HUB, person)}/")
-    assert answer.status_code == 303, answer.content
+    client.force_login(person)
     return [(name, cookie.value) for name, cookie in client.cookies.items()]

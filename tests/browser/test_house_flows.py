@@ -128,7 +128,7 @@ def test_the_log_is_filtered_as_one_types_and_walked_back(sign_in_as, log):
     page = sign_in_as("viewer")
     page.keyboard.press("g")
     page.keyboard.press("y")
-    expect(page.get_by_role("listitem").filter(has_text="changed")).to_have_count(99)  # and the line of signing in
+    expect(page.get_by_role("listitem").filter(has_text="changed")).to_have_count(99)  # and the line of a new member
     page.get_by_role("link", name="Older").click()
     expect(page.get_by_text("/memories/0.md")).to_be_visible()
     page.get_by_role("link", name="Newest").click()
@@ -143,10 +143,10 @@ def test_the_log_is_filtered_as_one_types_and_walked_back(sign_in_as, log):
     assert download.value.suggested_filename == "activity-ledger.jsonl"
 
 
-def test_a_password_is_set_and_another_session_ended(sign_in_as, new_page, member):
-    page = sign_in_as("editor")
+def test_a_password_is_set_and_another_session_ended(page, new_page, member):
     other = new_page()
-    use_link(other, accounts.make_sign_in_link(HUB, member("editor")))
+    for window in (page, other):
+        use_link(window, accounts.make_sign_in_link(HUB, member("editor")))
     page.get_by_role("link", name="editor").click()
     expect(page.get_by_role("button", name="End")).to_have_count(2)
     row = (

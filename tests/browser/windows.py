@@ -11,13 +11,13 @@ from playwright.sync_api import Browser, Error, Page
 PATIENCE = 30_000  # ms; a machine that others use as well is slow, not broken
 # A refusal that a test provokes (422, 409, …) is told by the browser like this; it is no fault of the page.
 EXPECTED = ("Failed to load resource", "Response Status Error Code")
-# Shown between two tests: whoever leaves the hub's own address, for about:blank too, gets a new process at the next page,
-# which takes as much as the page itself.
-NOTHING = "/static/img/mark.svg"
+# Between two tests the page is emptied where it stands, which ends its listeners and requests: to load another one there would
+# take half of what a page takes, and about:blank, as every other site, a new process at the next page.
+EMPTY = "() => { history.replaceState(null, '', '/static/img/mark.svg'); document.open(); document.close(); }"
 
 
 class Windows:
-    """Each with a context of its own, which holds one window."""
+    """Each with a context of its own, which holds one window; its size and colours are set for who takes it."""
 
     def __init__(self, browser: Browser) -> None:
         self.browser = browser
@@ -26,7 +26,7 @@ class Windows:
     def take(self, **options: Any) -> Page:
         """One that was given back by another test with these options, else a new one."""
         free = self.free[kind_of(options)]
-        return free.pop() if free else self.open(**options)
+        return dressed(free.pop(), options) if free else self.open(**options)
 
     def open(self, **options: Any) -> Page:
         context = self.browser.new_context(**options)
@@ -36,7 +36,7 @@ class Windows:
     def give_back(self, window: Page, **options: Any) -> None:
         """Closed, where what the test left in it cannot be taken back."""
         try:
-            empty(window, options)
+            empty(window, options["base_url"])
         except Error:
             window.context.close()
         else:
@@ -44,26 +44,31 @@ class Windows:
 
 
 def kind_of(options: dict[str, Any]) -> str:
-    return repr(sorted(options.items()))
+    return repr(sorted((name, value) for name, value in options.items() if name not in ("viewport", "color_scheme")))
 
 
-def empty(window: Page, options: dict[str, Any]) -> None:
-    """Shows nothing, remembers nobody, and is as large and as light as its options say."""
-    context = window.context
-    for other in context.pages:
-        if other != window:
-            other.close()
-    window.goto(NOTHING)
-    window.mouse.move(0, 0)
-    context.clear_cookies()
-    context.clear_permissions()
-    session = context.new_cdp_session(window)
-    session.send("Storage.clearDataForOrigin", {"origin": options["base_url"], "storageTypes": "local_storage"})
-    session.detach()
+def dressed(window: Page, options: dict[str, Any]) -> Page:
+    """As large and as light as these options say."""
     window.set_viewport_size(options["viewport"])
     window.emulate_media(
         media="null", color_scheme=options.get("color_scheme", "light"), reduced_motion=options["reduced_motion"]
     )
+    return window
+
+
+def empty(window: Page, origin: str) -> None:
+    """Shows nothing and remembers nobody."""
+    context = window.context
+    for other in context.pages:
+        if other != window:
+            other.close()
+    window.evaluate(EMPTY)
+    window.mouse.move(0, 0)
+    context.clear_cookies()
+    context.clear_permissions()
+    session = context.new_cdp_session(window)
+    session.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "local_storage"})
+    session.detach()
 
 
 def listen(window: Page, complaints: list[str]) -> Callable[[], None]:
