@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import axe_playwright_python
+import pytest
 from playwright.sync_api import BrowserContext, Page
 
 from tests import walking
@@ -30,6 +31,10 @@ OVERFLOWS = """() => {
     && !el.closest('[data-scroll], .scroll, pre, svg'));
   return wide + ' px, by ' + cut.slice(-3).map((el) => el.tagName + '.' + el.className).join(', ');
 }"""
+LOOK = f"""async () => {{
+  const found = await ({RUN})(), wide = ({OVERFLOWS})();
+  return wide ? [...found, 'is wider: ' + wide] : found;
+}}"""
 SHIFT = """() => new Promise((done) => {
   let sum = 0;
   new PerformanceObserver((list) => { for (const entry of list.getEntries()) if (!entry.hadRecentInput) sum += entry.value; })
@@ -48,13 +53,48 @@ LOOKS: Looks = (
 )
 LOOKS_AGAIN: Looks = ((WIDE, "light", EVERYTHING), (PHONE, "dark", NARROW))
 # Colours take three quarters of it: of each fourth page those of the light, of each fourth those of the dark; in all four ways
-# every page is looked at by `make attack`.
+# every page is looked at by `make attack`. Each begins as wide as the one before it ended.
 BY_TURNS: tuple[Looks, ...] = (
-    ((WIDE, "light", EVERYTHING), (PHONE, "dark", SIZES)),
-    ((WIDE, "light", MARKUP), (PHONE, "dark", SIZES)),
+    ((WIDE, "light", EVERYTHING), (PHONE, "light", SIZES)),
+    ((PHONE, "light", SIZES), (WIDE, "light", MARKUP)),
     ((WIDE, "light", MARKUP), (PHONE, "dark", NARROW)),
-    ((WIDE, "light", MARKUP), (PHONE, "dark", SIZES)),
+    ((PHONE, "dark", SIZES), (WIDE, "light", MARKUP)),
 )
+in_turns = pytest.mark.parametrize(
+    "turns", [BY_TURNS, pytest.param((LOOKS,), marks=pytest.mark.attack)], ids=["two", "four"]
+)
+
+
+class Looking:
+    """A window that is turned only where the next look differs: each turn draws the whole page anew."""
+
+    def __init__(self, window: Page) -> None:
+        self.window, self.scheme = window, ""
+
+    def turn(self, size: dict[str, int], scheme: str) -> None:
+        if self.window.viewport_size != size:
+            self.window.set_viewport_size(size)
+        if self.scheme != scheme:
+            self.window.emulate_media(color_scheme=scheme)
+        self.scheme = scheme
+
+    def faults(self, address: str, looks: Looks) -> Iterator[str]:
+        """What is wrong with the page there; the window has axe as an init script."""
+        self.turn(*looks[0][:2])
+        self.window.goto(address, wait_until="load")
+        if (shift := self.window.evaluate(SHIFT)) > 0.02:
+            yield f"shifts its layout by {shift:.3f} while it loads"
+        for size, scheme, rules in looks:
+            self.turn(size, scheme)
+            yield from (f"at {size['width']}, {scheme}: {one}" for one in self.window.evaluate(LOOK % rules))
+
+
+def faults_of(window: Page, addresses: Iterable[str], turns: tuple[Looks, ...]) -> list[str]:
+    """Of the pages at these addresses, looked at by turns; in a window that no later test gets."""
+    window.add_init_script(AXE)
+    looking = Looking(window)
+    pages = enumerate(addresses)
+    return [f"{at} {one}" for number, at in pages for one in looking.faults(at, turns[number % len(turns)])]
 
 
 def look_at(
@@ -64,23 +104,14 @@ def look_at(
     to look at pages of a kind that was not there before, by turns."""
     context.add_init_script(AXE)
     window: Page = context.new_page()
-    known: set[str] = set()
+    looking, known = Looking(window), set[str]()
     heard: list[str] = []
     window.on("console", lambda said: heard.append(said.text) if said.type in ("error", "warning") else None)
     window.on("pageerror", lambda error: heard.append(str(error)))
     for path in paths:
-        window.set_viewport_size(WIDE)
-        window.emulate_media(color_scheme="light")
-        window.goto(hub.url + path, wait_until="load")
-        if (shift := window.evaluate(SHIFT)) > 0.02:
-            yield f"{path} shifts its layout by {shift:.3f} while it loads"
         kind = walking.kind_of(path).partition("?")[0]
-        for size, scheme, rules in LOOKS_AGAIN if kind in known else first[len(known) % len(first)]:
-            window.set_viewport_size(size)
-            window.emulate_media(color_scheme=scheme)
-            yield from (f"{path} at {size['width']}, {scheme}: {one}" for one in window.evaluate(RUN % rules))
-            if wide := window.evaluate(OVERFLOWS):
-                yield f"{path} is wider than {size['width']}: {wide}"
+        looks = LOOKS_AGAIN if kind in known else first[len(known) % len(first)]
         known.add(kind)
+        yield from (f"{path} {one}" for one in looking.faults(hub.url + path, looks))
         yield from (f"{path}: {one}" for one in heard if not one.startswith("Failed to load resource"))
         heard.clear()

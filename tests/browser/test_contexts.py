@@ -163,11 +163,7 @@ LONG_ROWS = "".join(f"- [Note {n}](note{n}.md) — {'what was found ' * 200}\n" 
 LONG_RULES = f"- Web rules. {'Look twice. ' * 100}\n" * 35
 
 
-@pytest.mark.parametrize(
-    "turns",
-    [axe.BY_TURNS, pytest.param((axe.LOOKS,), marks=pytest.mark.attack)],
-    ids=["two", "four"],
-)
+@axe.in_turns
 def test_the_pages_have_no_fault_that_a_machine_can_find(shop, space, sign_in_as, new_page, turns):
     write(shop, {"web/AGENTS.md": LONG_RULES})
     write(shop.parent, {f".claude/projects/{project_slug(str(shop))}/memory/MEMORY.md": LONG_ROWS})
@@ -175,16 +171,7 @@ def test_the_pages_have_no_fault_that_a_machine_can_find(shop, space, sign_in_as
         files.take_in_mount(space, mount)
     memory = f"/claude/projects/{project_slug(str(shop))}/memory/MEMORY.md"
     mount = next(one.pk for one in files.mounts_of_space(space) if one.prefix == "/shop/")
-    page, faults = sign_in_as("owner", new_page(own=True)), []
-    page.goto(f"/s/ledger/contexts/?dir=web&mount={mount}")
+    page = sign_in_as("owner", new_page(own=True), at=f"/s/ledger/contexts/?dir=web&mount={mount}")
     expect(page.get_by_text("Cut here").first).to_be_visible()
-    page.add_init_script(axe.AXE)
-    for number, address in enumerate(ADDRESSES):
-        page.goto(f"/s/ledger/{address.format(shop=mount, memory=memory)}")
-        for size, scheme, rules in turns[number % len(turns)]:
-            page.set_viewport_size(size)
-            page.emulate_media(color_scheme=scheme)
-            faults += [f"{address} {size['width']} {scheme}: {one}" for one in page.evaluate(axe.RUN % rules)]
-            if wide := page.evaluate(axe.OVERFLOWS):
-                faults.append(f"{address} is wider than {size['width']}: {wide}")
-    assert not faults, "\n".join(faults)
+    pages = (f"/s/ledger/{address.format(shop=mount, memory=memory)}" for address in ADDRESSES)
+    assert axe.faults_of(page, pages, turns) == []

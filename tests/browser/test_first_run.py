@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from memoryhub.domain import accounts, files, first_start, prompts, quarantine, spaces
 from memoryhub.models import HUB, Mount, Space, WorkingEntry
-from tests.browser.axe import AXE, EVERYTHING, RUN
+from tests.browser.axe import AXE, EVERYTHING, RUN, faults_of, in_turns
 from tests.browser.conftest import PHONE, WIDE
 from tests.commands.test_laptop import make_home
 
@@ -57,7 +57,8 @@ class Clicks:
         target.click()
 
 
-@pytest.mark.parametrize("viewport", [{"width": 1440, "height": 900}, PHONE])
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("viewport", [WIDE, PHONE])
 def test_from_the_link_to_reading_editing_and_the_prompt(new_page, link, folder, viewport):
     page, clicks = new_page(viewport=viewport), Clicks()
     page.goto(link)
@@ -134,18 +135,18 @@ def test_without_scripts_the_choices_are_saved_by_a_button(new_page, link):
     expect(page.locator("#found a")).to_have_attribute("href", re.compile(r"/memories/web/AGENTS\.md$"))
 
 
-@pytest.mark.parametrize("where", ["", "files/memories/", "files/memories/AGENTS.md", "prompt/?new=1"])
-def test_nothing_is_clipped_on_a_phone(new_page, link, where):
+def test_nothing_is_clipped_on_a_phone(new_page, link):
     page = new_page(viewport=PHONE)
     page.goto(link)
     page.locator("main form button").click()
-    page.goto(f"/s/main/{where}")
-    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-    outside = page.evaluate("""[...document.querySelectorAll('main :is(a, b, h1, h2, h3, p, span, td)')]
-        .filter((one) => one.checkVisibility() && !one.closest('pre, .clip, .sr, .tabs, .msg'))
-        .filter((one) => one.getBoundingClientRect().right > innerWidth + 1 && one.getBoundingClientRect().width > 1)
-        .map((one) => one.textContent.trim().slice(0, 60))""")
-    assert outside == []
+    for where in ("", "files/memories/", "files/memories/AGENTS.md", "prompt/?new=1"):
+        page.goto(f"/s/main/{where}")
+        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), where
+        outside = page.evaluate("""[...document.querySelectorAll('main :is(a, b, h1, h2, h3, p, span, td)')]
+            .filter((one) => one.checkVisibility() && !one.closest('pre, .clip, .sr, .tabs, .msg'))
+            .filter((one) => one.getBoundingClientRect().right > innerWidth + 1 && one.getBoundingClientRect().width > 1)
+            .map((one) => one.textContent.trim().slice(0, 60))""")
+        assert outside == [], where
 
 
 def test_a_file_is_found_by_its_letters_and_the_tree_keeps_its_width(owner):
@@ -249,27 +250,18 @@ def test_a_folder_with_one_level_has_no_tree(new_page, transactional_db, tmp_pat
     assert spaces.get_by_slug("main").name == "flat"
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize(("viewport", "scheme"), [(WIDE, "light"), (WIDE, "dark"), (PHONE, "light")])
-def test_axe_finds_nothing_on_these_pages(new_page, link, folder, viewport, scheme):
-    page = new_page(viewport=viewport, color_scheme=scheme)
+@in_turns
+def test_axe_finds_nothing_on_these_pages(new_page, link, folder, turns):
+    page = new_page(own=True)
     page.goto(link)
     page.locator("main form button").click()
     here = "/s/main/files/memories/"
-    for path in (
-        "/s/main/",
-        here,
-        f"{here}web/AGENTS.md",
-        f"{here}AGENTS.md?view=blame",
-        f"{here}?q=web",
-        "/s/main/prompt/",
-    ):
-        page.goto(path)
-        page.evaluate(AXE)
-        assert page.evaluate(RUN % EVERYTHING) == [], path
+    pages = (here, f"{here}web/AGENTS.md", f"{here}AGENTS.md?view=blame", f"{here}?q=web", "/s/main/prompt/")
+    assert faults_of(page, ("/s/main/", *pages), turns) == []
 
 
-@pytest.mark.parametrize("viewport", [WIDE, PHONE])
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("viewport", [PHONE, WIDE])
 def test_two_clicks_show_the_coding_agents_of_this_machine(new_page, link, tmp_path, monkeypatch, viewport):
     home = make_home(tmp_path / "mia")
     monkeypatch.setenv("HOME", str(home))

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from memoryhub.domain import files, prompts, quarantine
 from memoryhub.models import HUB, AgentChange, Delivery, File, Mount, PromptText, Revision, SourceChange
-from tests.browser.axe import AXE, EVERYTHING, OVERFLOWS, RUN, SIZES
+from tests.browser.axe import faults_of, in_turns
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -35,6 +35,7 @@ def furnished(space):
     return space
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("javascript", [True, False])
 def test_a_moment_is_picked_on_the_timeline(furnished, sign_in_as, new_page, javascript):
     page = sign_in_as(
@@ -52,16 +53,10 @@ def test_a_moment_is_picked_on_the_timeline(furnished, sign_in_as, new_page, jav
     expect(page).to_have_url(re.compile("ask=tills"))
 
 
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_machine_finds_no_fault(furnished, sign_in_as, new_page, scheme):
-    page = sign_in_as("owner", new_page(own=True, color_scheme=scheme))
-    page.add_init_script(AXE)
+@in_turns
+def test_a_machine_finds_no_fault(furnished, sign_in_as, new_page, turns):
+    page = sign_in_as("owner", new_page(own=True))
     pages = ("prompt/forge/", "prompt/forge/?at=2026-01-01T00:00:00Z", "agents/", "agents/forge/", "activity/")
-    for path in (*pages, "working/", "longterm/", "search/?q=till"):
-        page.goto(f"/s/{furnished.slug}/{path}")
-        for width, rules in ((1440, EVERYTHING), (390, SIZES)):
-            page.set_viewport_size({"width": width, "height": 844})
-            assert page.evaluate(RUN % rules) == [], (path, width)
-            assert page.evaluate(OVERFLOWS) == "", (path, width)
+    pages = (*pages, "working/", "longterm/", "search/?q=till")
+    assert faults_of(page, (f"/s/{furnished.slug}/{path}" for path in pages), turns) == []
     assert page.goto(f"/s/{furnished.slug}/agents/") and page.locator("svg.spark").count() == 1
