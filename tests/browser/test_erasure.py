@@ -14,6 +14,7 @@ from memoryhub.models import Record
 TEXT = "Mrs Marlowe of 7 Elm Street asked for her refund."
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("scripts", [True, False])
 def test_a_session_is_erased_and_its_receipt_downloaded(space, sign_in_as, new_page, scripts):
     record = quarantine.log(space, None, content=TEXT, session_id="call-17", node_id="n").id

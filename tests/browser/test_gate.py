@@ -22,6 +22,7 @@ def scout(space):
     return prompts.create_agent(space, HUB, "scout", dialect="deepagents")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("javascript", [True, False])
 def test_a_template_is_decided(space, scout, sign_in_as, new_page, javascript):
     proposals.report_template(scout, "0.7.32", TEXT)
@@ -40,7 +41,8 @@ def test_a_template_is_decided(space, scout, sign_in_as, new_page, javascript):
     assert not prompts.assemble(space, scout).text.startswith("<mine>")
 
 
-@pytest.mark.parametrize("javascript", [True, False])
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("javascript", [False, True])
 def test_a_record_with_a_finding_is_admitted(space, scout, sign_in_as, new_page, javascript):
     quarantine.log(space, scout, content=ORDER, session_id="s-1", node_id="answer")
     page = sign_in_as("editor", new_page(java_script_enabled=javascript), at=f"{space.get_absolute_url()}quarantine/")

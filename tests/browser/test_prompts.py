@@ -99,6 +99,7 @@ def test_another_agent_is_picked(counter, sign_in_as, page):
     expect(page.get_by_label("Dialect")).to_have_value("plain")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("javascript", [True, False])
 def test_an_owner_sets_a_budget_and_sees_what_gave_way(counter, sign_in_as, new_page, javascript):
     page = sign_in_as("owner", new_page(java_script_enabled=javascript), at=HERE)
@@ -138,7 +139,8 @@ def ask_as_agent(space, agent, dialect: str) -> None:
     prompts.prompt_for(accounts.authenticate(secret), prompts.PromptRequest(dialect))
 
 
-@pytest.mark.parametrize("javascript", [True, False])
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("javascript", [False, True])
 def test_a_fixed_dialect_that_differs_is_red_and_mended_by_its_button(space, counter, sign_in_as, new_page, javascript):
     prompts.change_agent(counter, HUB, dialect="hub")
     counter.refresh_from_db()

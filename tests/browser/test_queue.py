@@ -172,8 +172,8 @@ def test_somebody_else_was_quicker(space, held, sign_in_as, member):
     assert len(working.newest(space)) == 2
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("role", ["viewer", "owner"])
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("role", ["owner", "viewer"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_machine_finds_no_fault(space, held, sign_in_as, new_page, role, scheme):
     page = sign_in_as(role, new_page(own=True, color_scheme=scheme))

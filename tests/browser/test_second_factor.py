@@ -35,6 +35,7 @@ def give_password(page: Page, person):
     page.get_by_role("button", name="Sign in", exact=True).click()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("javascript", [True, False])
 def test_an_app_is_added_and_asked_for(new_page, rk, javascript):
     page = new_page(java_script_enabled=javascript, viewport=PHONE)
@@ -163,7 +164,8 @@ def owner_of(member):
     return Actor.of_person(member("owner"), "owner")
 
 
-@pytest.mark.parametrize("javascript", [True, False])
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("javascript", [False, True])
 def test_a_provider_signs_in_and_leads_where_one_wanted_to_go(new_page, space, settings, javascript):
     oidc._configurations.clear()
     people = {"nina": {"preferred_username": "nina", "email": "nina@example.org", "groups": ["deciders"]}}

@@ -59,6 +59,7 @@ OUTSIDE = """(links) => links.filter((one) => {
 }).map((one) => one.textContent.trim())"""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("locale", ["en", "zh-CN"])
 def test_on_a_phone_every_page_of_settings_and_every_view_is_in_sight(space, sign_in_as, new_page, locale):
     page = sign_in_as("owner", new_page(viewport=PHONE, locale=locale))
@@ -77,7 +78,8 @@ APART = """(links) => links.map((one) => {
 }).map((box, at, all) => at && box.top === all[at - 1].top ? box.left - all[at - 1].right : Infinity)"""
 
 
-@pytest.mark.parametrize("locale", ["en", "zh-CN"])
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("locale", ["zh-CN", "en"])
 def test_on_a_phone_the_names_of_views_stand_apart(space, sign_in_as, new_page, locale, tmp_path):
     (tmp_path / "AGENTS.md").write_text("Run the tests.\n")  # in no git repository: one finding beside "Checks"
     files.add_mount(space, HUB, "/project/", store="filesystem", directory=str(tmp_path), policy="trusted")

@@ -18,6 +18,7 @@ def rk(space, member):
     return person
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("javascript", [True, False])
 def test_name_and_password_lead_where_one_wanted_to_go(new_page, space, rk, javascript):
     page: Page = new_page(java_script_enabled=javascript)
