@@ -136,7 +136,7 @@ def text_after(call: ToolCall, before: str | None) -> str:
     if call.patch is not None:
         return call.patch.text_after(before)
     if not call.edits:
-        raise Invalid(f"What {call.tool} makes of the file cannot be told.", code="unknown_result")
+        raise Invalid(f"What {call.tool} does to the file cannot be predicted.", code="unknown_result")
     bom, text = ("\ufeff", (before or "")[1:]) if (before or "").startswith("\ufeff") else ("", before or "")
     is_crlf = text.count("\r\n") * 2 > text.count("\n")
     plain = text.replace("\r\n", "\n") if is_crlf else text

@@ -110,7 +110,7 @@ def make_change(change: SettingsChange) -> str:
         return ""
     real = os.path.realpath(change.path)  # settings that are a link stay one
     if read_settings(change.path) != change.before:
-        raise Conflict(f"{change.path} changed meanwhile. Look at it again.", code="changed_since_seen")
+        raise Conflict(f"{change.path} has changed. Review it again.", code="changed_since_seen")
     try:
         kept = "" if change.restores or change.after is None else _back_up(change)
         if change.after is None:

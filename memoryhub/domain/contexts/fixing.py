@@ -113,7 +113,7 @@ def review_fix(place: Place, agent: str, about: str, code: str) -> FixReview:
     for fix in offered or (seen.fixes_for(shown) if shown and place.tree.file_path(shown) else ()):
         if fix.code == code and can_make(place, fix):
             return FixReview(place, seen, fix)
-    raise NotFound("This fix is not offered any more: the files changed meanwhile. Look at the context again.")
+    raise NotFound("This fix is no longer offered: the files have changed. Open the context again.")
 
 
 def can_make(place: Place, fix: Fix) -> bool:

@@ -103,14 +103,14 @@ def plan_entry(
     """An entry of an agent's memory becomes a line of another file. `text` is another wording; with `keep` the entry stays."""
     memory = own_memory(space, path)
     if memory.has_secrets:
-        raise Conflict("A secret lies in this file on disk. Take it out there first.", code="secret_on_disk")
+        raise Conflict("This file contains a secret on disk. Remove it there first.", code="secret_on_disk")
     if to not in targets_for(space, actor, memory):
         raise NotFound("This file cannot take an entry. Choose one of the list.")
     place = _place_of(space, actor, to)
     tree, target = place.tree, place.tree.shown_path(to)
     before = tree.read(target) or b""
     if target in tree.secrets:
-        raise Conflict(f"A secret lies in {to} on disk. Take it out there first.", code="secret_on_disk")
+        raise Conflict(f"{to} contains a secret on disk. Remove it there first.", code="secret_on_disk")
     line = text.strip() or coding_agents.as_line(coding_agents.entry_of(memory.format, memory.text, number))
     changes: dict[str, bytes | None] = {target: _with_line(space, to, before, line)}
     if not keep:
@@ -188,7 +188,7 @@ def _plain_text(place: Place, name: str) -> bytes:
     path = os.path.join(place.directory, name)
     content = place.tree.read(path) or b""
     if path in place.tree.secrets:
-        raise Conflict(f"A secret lies in {name} on disk. Take it out there first.", code="secret_on_disk")
+        raise Conflict(f"{name} contains a secret on disk. Remove it there first.", code="secret_on_disk")
     if content and place.tree.why_withheld(path):
         raise Conflict(f"The text of {name} is not shown here: {place.tree.why_withheld(path)}.", code="left_out")
     return content

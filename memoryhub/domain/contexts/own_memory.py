@@ -113,7 +113,7 @@ def change_entry(
     if memory.sha256 != seen:
         raise Conflict("The file changed since you looked. Look at its entries again.", code="changed_since_seen")
     if memory.has_secrets:
-        raise Conflict("A secret lies in this file on disk. Take it out there first.", code="secret_on_disk")
+        raise Conflict("This file contains a secret on disk. Remove it there first.", code="secret_on_disk")
     if number is None:
         new, does = coding_agents.and_entry(memory.format, memory.text, text or ""), "Added an entry"
     elif text is None:

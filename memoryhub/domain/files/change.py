@@ -274,9 +274,9 @@ def write(
 def _merge_edit(file: File, content: bytes, base_revision: int, reason: str) -> tuple[bytes, str]:
     """The content merged with the changes since its base revision, and the reason; refused where they touch."""
     if base_revision == 0 and not file.is_deleted:
-        raise _edit_conflict(file, base_revision, "Somebody else created this file meanwhile.")
+        raise _edit_conflict(file, base_revision, "Somebody else has created this file.")
     if file.is_deleted:
-        raise _edit_conflict(file, base_revision, "The file was deleted meanwhile.")
+        raise _edit_conflict(file, base_revision, "The file has been deleted.")
     base = revisions.content_of(file, base_revision)
     theirs = revisions.newest_text(file)
     if any(b"\x00" in text for text in (base, content, theirs)):

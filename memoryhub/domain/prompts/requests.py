@@ -64,7 +64,7 @@ class PromptRequest:
         if self.limits.given:
             retrieval.check_limits(self.limits.given)
         if self.at and self.at > timezone.now() + timedelta(minutes=1):
-            raise Invalid("at lies in the future; a prompt is known up to now.", field="at")
+            raise Invalid("at is in the future; prompts are known up to now.", field="at")
         return self
 
 

@@ -84,7 +84,7 @@ def _wait_again(proposal: Proposal, actor: Actor) -> None:
             proposal.save()
             mark_prompts(proposal.space, [proposal.kind])
     except IntegrityError:
-        raise Conflict("The agent asked for the same again meanwhile: decide that one.", code="asked_again") from None
+        raise Conflict("The agent has asked for the same again: decide on that proposal.", code="asked_again") from None
 
 
 def _decision(proposal: Proposal, actor: Actor) -> dict[str, str]:

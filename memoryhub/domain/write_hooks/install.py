@@ -103,7 +103,7 @@ def _change(space: Space, actor: Actor, program: str, key: str, seen: str, *, in
     if found.problem:
         raise Conflict(found.problem, code="no_json")
     if found.installed != installed or found.change is None or found.seen != seen:
-        raise Conflict(f"{found.path} changed meanwhile. Look at it again.", code="changed_since_seen")
+        raise Conflict(f"{found.path} has changed. Review it again.", code="changed_since_seen")
     verb, says = ("hooks.uninstall", "took the hook out of") if installed else ("hooks.install", "put the hook into")
     with transaction.atomic():  # without the change there is no line about it
         activity.record(space, actor, verb, says, found.path, url="contexts/hooks/")
