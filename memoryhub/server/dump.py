@@ -90,7 +90,8 @@ def write(to: Path) -> dict[str, Any]:
     except OSError as error:
         raise Unavailable(f"{to} could not be written ({error.strerror}).") from error
     finally:
-        unfinished.unlink(missing_ok=True)
+        with contextlib.suppress(PermissionError):  # of the folder, in which nothing was made then
+            unfinished.unlink(missing_ok=True)
     return {"file": str(to), "bytes": to.stat().st_size, **about}
 
 
@@ -148,6 +149,8 @@ def _unpack(source: Path, folder: Path, *, only_manifest: bool = False) -> tuple
                 _copy_out(tar, folder / DUMP)
     except FileNotFoundError:
         raise Invalid(f"There is no file {source}.") from None
+    except PermissionError as error:
+        raise Invalid(f"{source} cannot be read: {error.strerror}.") from error
     except (tarfile.TarError, KeyError, ValueError, IsADirectoryError) as error:
         raise Invalid(f"{source} is no backup of memoryhub, or it is damaged.") from error
     newer = set(about.get("migrations", [])) - replaceable_migrations()

@@ -15,8 +15,10 @@ import pytest
 from django.apps import apps
 from psycopg import sql
 
+from memoryhub.errors import Invalid
 from memoryhub.management.commands.restore import folder_for_mounts
 from memoryhub.server import dump, postgres
+from memoryhub.server.dump import look_into
 from tests import places
 from tests.running import copy, script, several
 from tests.unprivileged import unprivileged
@@ -205,6 +207,9 @@ def test_refusals_change_nothing(place, data_dir):
     assert damaged[2].startswith(
         f"{place / 'damaged.tar'} is damaged, and nothing was changed: restore another backup."
     )
+    (place / "other.tar").chmod(0)
+    with unprivileged(), pytest.raises(Invalid, match=r"other\.tar cannot be read: Permission denied"):
+        look_into(place / "other.tar")
     assert slugs(data_dir) == ["main", "team"]
     assert not list(data_dir.glob("before-restore-*"))
 

@@ -8,7 +8,9 @@ from django.core.management import call_command
 
 from memoryhub.domain import accounts, files, longterm, spaces
 from memoryhub.errors import HubError
+from memoryhub.management.commands.bring import read_folder
 from memoryhub.models import HUB
+from tests.unprivileged import unprivileged
 
 pytestmark = pytest.mark.django_db
 
@@ -76,3 +78,9 @@ def test_in_whose_name(space, folder):
 def test_what_is_not_there_or_holds_nothing(space, folder, path):
     with pytest.raises(HubError):
         bring("basic-memory", folder.parent / path)
+
+
+def test_a_folder_that_may_not_be_read_is_not_taken_for_an_empty_one(folder):
+    folder.chmod(0)
+    with unprivileged(), pytest.raises(HubError, match="cannot be read: Permission denied"):
+        read_folder(folder)

@@ -99,6 +99,8 @@ def read_wheel(file: Path | IO[bytes], name: str) -> tuple[str, str]:
             version = wheel_version(archive)
     except FileNotFoundError:
         raise NotFound(f"There is no file {name}.") from None
+    except PermissionError as error:
+        raise Invalid(f"{name} cannot be read: {error.strerror}.", code="unreadable") from None
     except (OSError, KeyError, EOFError, ValueError, RuntimeError, zlib.error, zipfile.BadZipFile):
         raise Invalid(
             f"{name} is no wheel of deepagents with memory in it (0.3.4 or newer).", code="invalid_wheel"

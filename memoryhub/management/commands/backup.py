@@ -24,7 +24,7 @@ class Command(HubCommand):
 
     def run(self, *, file: str, **options: Any) -> dict[str, Any]:
         to = Path(file).expanduser().absolute()
-        if to.is_dir():
+        if os.path.isdir(to):
             raise Invalid(f"{to} is a folder: name a file in it.")
         if not to.parent.is_dir():
             raise Invalid(f"There is no folder {to.parent}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -105,6 +106,7 @@ def read_folder(path: Path) -> Folder:
             return {path.name: path.read_bytes()}
         if not path.is_dir():
             raise NotFound(f"There is no {path}.")
+        os.listdir(path)  # `rglob` passes over a folder that may not be read
         found = sorted(one for one in path.rglob("*") if one.is_file() and not one.is_symlink())
         if sum(one.stat().st_size for one in found) > exchange.MAX_IMPORT_BYTES:
             raise Invalid("The folder holds more than 32 MiB. Import it in parts.", code="too_large")
