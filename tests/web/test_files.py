@@ -15,6 +15,7 @@ from django.urls import reverse
 from memoryhub.domain import accounts, files, prompts, proposals, spaces
 from memoryhub.domain.files import line_authors, revisions
 from memoryhub.domain.jobs import queue
+from memoryhub.errors import Invalid
 from memoryhub.models import HUB, Job, Mount, Revision, Source
 from memoryhub.web import file_views
 from tests.one_line import one_line
@@ -446,6 +447,8 @@ def test_what_the_hub_may_not_read_says_so_and_owners_how_to_mend_it(space, clie
     folder, file = (f"/s/ledger/files/project/{name}" for name in ("it's shut/", "key.md"))
     sign_in("viewer")
     with unprivileged():
+        with pytest.raises(Invalid, match=r"The hub may not read .* and the hub runs as .* Let it in by `chmod"):
+            files.add_mount(space, HUB, "/shut/", store="filesystem", directory=str(tmp_path / "it's shut"))
         for address in (folder, folder + "inside.md", file):
             answer = client.get(address)
             assert answer.status_code == 200 and "Its owner or permissions keep the hub out" in one_line(answer)

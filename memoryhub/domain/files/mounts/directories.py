@@ -11,6 +11,7 @@ from django.conf import settings
 
 from memoryhub.errors import Forbidden, Invalid
 from memoryhub.models import Actor, Membership, Mount, Space
+from memoryhub.stores.disk import closed_at
 from memoryhub.stores.known_names import SECRET_FOLDERS, VERSION_CONTROL, is_hidden_memory, plain, words
 
 PROGRAM = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
@@ -67,6 +68,13 @@ def checked_directory(space: Space, actor: Actor, given: str) -> str:
     if not os.path.isdir(path):
         raise Invalid(
             f"There is no directory {_shown(path)}. Make it first, or name another.",
+            code="no_directory",
+            field="directory",
+        )
+    if closed := closed_at(path, ""):
+        raise Invalid(
+            f"The hub may not read {_shown(path)}: it belongs to {closed.owner}, and the hub runs as {closed.user}. "
+            f"Let it in by `{closed.command}`, or name another.",
             code="no_directory",
             field="directory",
         )
