@@ -229,7 +229,8 @@ class Exchange:
             wait = f"in {seconds:g} seconds" if seconds is not None else "a little later"
             return RateLimited(f"The hub asks to slow down. Try again {wait}.", retry_after=seconds, **facts)
         if status >= 500:
-            return HubUnavailable(f"The hub is in trouble ({status}): {message} Try again a little later.", **facts)
+            again = "" if message.endswith("try again.") else " Try again a little later."
+            return HubUnavailable(f"The hub is in trouble ({status}): {message}{again}", **facts)
         return BY_STATUS.get(status, HubRefused)(message, **facts)
 
     def _unreachable(self, problem: httpx.HTTPError) -> HubUnavailable:

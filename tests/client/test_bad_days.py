@@ -222,8 +222,8 @@ def test_a_hub_that_was_away_a_moment_ago_is_asked_once(server, hub, monkeypatch
     paused: list[float] = []
     monkeypatch.setattr(hub, "_sleep", paused.append)
     monkeypatch.setattr(wire.random, "uniform", lambda low, high: high)
-    server.json(refusal("unavailable"), 503)
-    with pytest.raises(HubUnavailable):
+    server.json(refusal("disk_error", "Free some space, then try again."), 503)
+    with pytest.raises(HubUnavailable, match=r"\(503\): Free some space, then try again\.$"):
         hub.working()
     assert paused == [wire.FIRST_PAUSE * times for times in (1, 2, 4)]
     tries = len(server.asked)

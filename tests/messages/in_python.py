@@ -109,7 +109,7 @@ LOADING = (
     "The index of its own memory", "Its own memory", "Its private notes on this project", "Denied by the permission rule %(rule)s",
     "Left out by claudeMdExcludes: %(pattern)s", "Loaded when %(path)s is read", "A link to %(real)s, which is loaded already",
     "A link out of the repository", "A link out of the folder; imports from outside need an approval",
-    "%(name)s exists, so it alone is read", "%(name)s exists; only the first kind is read",
+    "%(name)s exists, so it alone is read", "%(name)s exists, and is read instead",
     "%(name)s lies beside it, so it alone is read", "%(first)s exists here or above, so %(name)s is not read",
     "%(name)s exists, so AGENTS.md is not read",
     "The limit of %(limit)s bytes for all files of the project is used up", "The limit for all files is used up",

@@ -94,7 +94,7 @@ def _add_project(writer: Writer, start: Start, limit: int) -> None:
     for name, pieces in _kinds(start):
         if chosen:
             for path, _ in pieces:
-                writer.ignore(path, f"{chosen} exists; only the first kind is read")
+                writer.ignore(path, f"{chosen} exists, and is read instead")
         elif pieces:
             chosen = pieces[0][0]
             writer.add(("\n\n" if writer.blocks else "") + HEADING)
