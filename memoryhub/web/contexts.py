@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from memoryhub.dialects import coding, tokens_of_bytes
-from memoryhub.domain import accounts, contexts, prompts
+from memoryhub.domain import accounts, activity, contexts, prompts
 from memoryhub.domain.coding_agents import Cell, FindingInFile
 from memoryhub.domain.contexts import Compared, Place
 from memoryhub.errors import HubError, NotFound
@@ -261,13 +261,8 @@ def export_csv(request: HttpRequest) -> HttpResponse:
     writer.writerow(["file", "tokens", *compared.seen])
     for row in matrix_rows(compared, request):
         cells = [f"{one['state']}: {one['says']}" if one["says"] else one["state"] for one in row["cells"]]
-        writer.writerow([_no_formula(one) for one in (row["short"], str(row["tokens"]), *cells)])
+        writer.writerow([activity.without_formula(one) for one in (row["short"], str(row["tokens"]), *cells)])
     return response
-
-
-def _no_formula(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
-    return f"'{text}" if text[:1] in "=+-@\t\r" else text
 
 
 # ---- faults of memory files

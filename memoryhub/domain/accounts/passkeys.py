@@ -6,7 +6,6 @@ a name, and serves as second factor too. Browsers make them for a name, not for 
 
 from __future__ import annotations
 
-import base64
 import ipaddress
 import json
 from dataclasses import dataclass
@@ -86,7 +85,7 @@ def add_passkey(person: Person, site: Site, state: State, answer: str, name: str
         raise Conflict(f"{MAX_PASSKEYS} passkeys are enough. Remove one first.", code="too_many_passkeys")
     credential = parsed(answer)
     made = checked(lambda: site.server().register_complete(state, credential))
-    if made.credential_data.credential_id != checked(lambda: websafe_decode(credential["id"])):
+    if made.credential_data.credential_id != checked(lambda: fido2().utils.websafe_decode(credential["id"])):
         raise Unauthenticated(REFUSED, code="wrong_passkey")
     if Authenticator.objects.filter(type=PASSKEY, data__credential__id=credential["id"]).exists():
         raise Conflict("This passkey is enrolled already.", code="enrolled_already")
@@ -147,10 +146,6 @@ def credentials_of(person: Person, pk: int | None = None) -> list[Any]:
         for one in rows
     ]
     return [attestation.auth_data.credential_data for attestation in made]
-
-
-def websafe_decode(text: str) -> bytes:
-    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
 def parsed(answer: str) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from memoryhub.domain.activity.log import (
     record,
     record_line,
     shorten,
+    without_formula,
 )
 from memoryhub.domain.activity.metrics import gauge, prometheus_text
 from memoryhub.domain.activity.overview import (

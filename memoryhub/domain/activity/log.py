@@ -259,6 +259,7 @@ def as_csv(lines: Iterable[ActivityLine]) -> Iterator[str]:
 
 
 def without_formula(cell: Any) -> Any:
+    """A cell that no spreadsheet takes for a formula."""
     return "'" + cell if isinstance(cell, str) and cell.startswith(tuple("=+-@\t\r")) else cell
 
 
