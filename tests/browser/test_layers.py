@@ -1,9 +1,11 @@
 """The layers acted out in a browser: log, hold, admit, promote, retrieve, correct, retire; with and without JavaScript."""
 
 import json
+import re
 
 import pytest
 from django.utils import timezone
+from playwright.sync_api import expect
 
 from memoryhub.domain import longterm, prompts, proposals, quarantine
 from memoryhub.domain.jobs import queue
@@ -143,6 +145,12 @@ def test_search_marks_hits_as_one_types(space, record, sign_in_as):
     page.locator("#q").press_sequentially("chargeb")
     page.locator("mark").first.wait_for()
     assert page.locator("mark").first.inner_text() == "chargebacks"
+    page.locator("#q").fill("nothing of this")
+    expect(page).to_have_url(re.compile("q=nothing"))
+    expect(page.locator("mark")).to_have_count(0)
+    page.go_back()
+    expect(page.locator("mark").first).to_have_text("chargebacks")
+    expect(page.locator("#q")).to_have_value("chargeb")  # the whole page came back, not the results alone
 
 
 def test_working_memory_renews_itself(space, sign_in_as, new_page):
