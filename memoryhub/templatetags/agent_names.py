@@ -53,9 +53,10 @@ WORDS_OF_NAME = re.compile(r"[^\W_]+")
 
 
 def initials(name: str) -> str:
-    """Two letters that stand for a name: of its first two words, or of its only one. Any script."""
+    """Two letters that stand for a name: of its first two words, of its only one, or its last digit. Any script."""
     words = WORDS_OF_NAME.findall(name) or ["?" if name.isascii() else name.strip()[:1]]
-    two = words[0][0].upper() + words[1][0].lower() if len(words) > 1 else words[0][:2]
+    second = words[-1][-1] if words[-1].isdigit() else words[1 % len(words)][0].lower()
+    two = words[0][0] + second if len(words) > 1 else words[0][:2]
     return two[0].upper() + two[1:]
 
 

@@ -220,9 +220,10 @@ def join_words(parts: Iterable[str]) -> str:
     return _("%(first)s and %(last)s") % {"first": _(", ").join(first), "last": last} if first else last
 
 
-def join_html(parts: Iterable[Any]) -> SafeString:
-    """Joins pieces of HTML: a, b and c. Pieces that are not marked as safe are escaped."""
-    return mark_safe(join_words(conditional_escape(part) for part in parts))  # noqa: S308  escaped piece by piece
+def join_html(parts: Iterable[Any], more: int = 0) -> SafeString:
+    """Joins pieces of HTML: a, b and c, or, with `more` than these: a, b, c and 9 more. Unsafe pieces are escaped."""
+    safe = [conditional_escape(part) for part in parts]
+    return mark_safe(_and_more(safe, more) if more else join_words(safe))  # noqa: S308  escaped piece by piece
 
 
 @register.filter
@@ -231,7 +232,11 @@ def names(things: Iterable[Any], most: int = 0) -> str:
     listed = [str(thing) for thing in things]
     if not most or len(listed) <= most:
         return join_words(listed)
-    return _("%(names)s and %(count)s more") % {"names": _(", ").join(listed[:most]), "count": len(listed) - most}
+    return _and_more(listed[:most], len(listed) - most)
+
+
+def _and_more(listed: list[str], more: int) -> str:
+    return _("%(names)s and %(count)s more") % {"names": _(", ").join(listed), "count": more}
 
 
 # No template: a list has one in each row, and looking for it, with a context of its own, took longer than its content.

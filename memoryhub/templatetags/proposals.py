@@ -155,7 +155,8 @@ def effect(review: Any, loading: Sequence[str] = ()) -> SafeString:
     words = _("Seen by {agents} from their <b>next thread</b> on.")
     if review.kind.removes_file or review.losing_agents:
         words = _("Gone from the prompt of {agents} from their <b>next thread</b> on.")
-    sentence = format_html(words, agents=join_html(format_html("<b>{}</b>", agent.name) for agent in review.agents))
+    bold = (format_html("<b>{}</b>", agent.name) for agent in review.agents)
+    sentence = format_html(words, agents=join_html(bold, review.more_readers))
     if not review.threads_behind:
         return sentence
     behind = ngettext("%(n)s thread runs on the old text.", "%(n)s threads run on the old text.", review.threads_behind)

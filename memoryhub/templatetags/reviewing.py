@@ -69,13 +69,13 @@ def text_row(row: Row, findings_by_line: FindingsByLine) -> str:
     )
 
 
-def hunk_row(review: Review, number: int) -> str:
+def hunk_row(review: Review, number: int, *, decides: bool) -> str:
     hunk = review.diff.hunks[number - 1]
     change = {
         "number": number,
         "of": len(review.diff.hunks),
         "heading": review.headings.get(number, ""),
-        "can_take": review.can_take_hunks,
+        "can_take": decides and review.can_take_hunks,
         "is_taken": number in review.taken,
         "added": hunk.new_end - hunk.new_start,
         "removed": hunk.old_end - hunk.old_start,
@@ -85,7 +85,7 @@ def hunk_row(review: Review, number: int) -> str:
 
 @register.simple_tag(takes_context=True)
 def review_diff(context: dict[str, Any], review: Review, more_url: str = "", start: int = 0) -> SafeString:
-    """The unified diff of a proposal by hunks from a row on, with findings below their lines."""
+    """The unified diff of a proposal by hunks from a row on, with findings below their lines; who decides may take some of them."""
     findings_by_line = FindingsByLine(review.diff.new_lines, review.findings, whole=review.context is None)
     body = [coarse_row(review.diff)]
     open_hunk = lead = 0  # unchanged lines above, at most three, that belong to the change below them
@@ -95,7 +95,7 @@ def review_diff(context: dict[str, Any], review: Review, more_url: str = "", sta
     for row in rows[:ROWS_SHOWN]:
         number = row.hunk if isinstance(row, Row) else None
         if number and number != open_hunk:
-            body.insert(len(body) - lead, hunk_row(review, number))
+            body.insert(len(body) - lead, hunk_row(review, number, decides=context.get("may_decide", False)))
             open_hunk = number
         lead = 0 if number or isinstance(row, Fold) else min(lead + 1, 3)
         body.append(row_html(row, findings_by_line, more_url))
@@ -246,8 +246,8 @@ def expires_words(moment: datetime) -> SafeString:
     seconds = (moment - timezone.now()).total_seconds()
     days = round(seconds / 86_400)
     if days < 2:
-        return format_html(gettext("Expires {when} if nobody decides"), when=until(moment))
-    words = ngettext("Expires in %(n)s day if nobody decides", "Expires in %(n)s days if nobody decides", days)
+        return format_html(gettext("Expires {when}"), when=until(moment))
+    words = ngettext("Expires in %(n)s day", "Expires in %(n)s days", days)
     return time_element(moment, words % {"n": days})
 
 

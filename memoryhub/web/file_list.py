@@ -90,7 +90,10 @@ def filters_of(space: Space, mount: Mount, where: str, sources: contexts.SourceR
 
 def mount_entries(mounts: list[Mount]) -> list[FolderEntry]:
     """A row for each mount, for a start page above several."""
-    return [FolderEntry(mount.prefix, mount.prefix, True, note=mount.problem) for mount in mounts]
+    return [
+        FolderEntry(mount.prefix, mount.prefix, True, policy=mount.policy, store=mount.store, note=mount.problem)
+        for mount in mounts
+    ]
 
 
 def newest_below(space: Space, where: str) -> dict[str, Any]:

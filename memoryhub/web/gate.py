@@ -57,5 +57,5 @@ def change(request: HttpRequest) -> HttpResponse:
 def dry_run(request: HttpRequest) -> HttpResponse:
     quarantine.dry_run_gate(request.space, request.actor, steps_of_form(request))
     response = redirect("gate.page", request.space.slug)
-    response["Location"] += "?tried"
+    response["Location"] += "?tried#trial"
     return response

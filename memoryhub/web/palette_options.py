@@ -36,16 +36,22 @@ PAGES = [
     (gettext_lazy("Agents"), "agent", "agents.page", gettext_lazy("tokens")),
     (gettext_lazy("Activity"), "activity", "activity.page", gettext_lazy("log")),
     (gettext_lazy("Settings"), "settings", "spaces.settings", ""),
-    (gettext_lazy("People"), "settings", "people.page", gettext_lazy("members roles settings")),
+    (gettext_lazy("Members"), "settings", "people.page", gettext_lazy("people roles settings")),
     (gettext_lazy("Mounts"), "settings", "mounts.page", gettext_lazy("directories settings")),
     (gettext_lazy("Sources"), "settings", "sources.page", gettext_lazy("settings")),
     (gettext_lazy("Rules"), "settings", "policies.page", gettext_lazy("policies settings")),
     (gettext_lazy("Gate"), "settings", "gate.page", gettext_lazy("checks judge settings")),
+    (
+        gettext_lazy("Retrieval"),
+        "settings",
+        "retrieval_settings.page",
+        gettext_lazy("limits threshold chunks settings"),
+    ),
     (gettext_lazy("Notifications"), "settings", "webhooks.page", gettext_lazy("webhooks mail settings")),
     (gettext_lazy("Import"), "settings", "imports.page", gettext_lazy("settings")),
-    (gettext_lazy("Usage"), "settings", "quotas.page", gettext_lazy("limits storage settings")),
+    (gettext_lazy("Usage and limits"), "settings", "quotas.page", gettext_lazy("quotas storage settings")),
     (gettext_lazy("Erasure"), "settings", "erasure.page", gettext_lazy("delete settings")),
-    (gettext_lazy("Retrieval playground"), "search", "retrieval.page", gettext_lazy("query")),
+    (gettext_lazy("Try a query"), "search", "retrieval.page", gettext_lazy("retrieval playground")),
     (gettext_lazy("Search"), "search", "search.page", ""),
     (gettext_lazy("Your account"), "person", "account.page", gettext_lazy("password sessions tokens sign out")),
     (gettext_lazy("Keyboard shortcuts"), "info", "shortcuts.page", gettext_lazy("keys help")),
@@ -210,7 +216,13 @@ def reachable(request: HttpRequest, name: str) -> str:
 def page_options(request: HttpRequest, typed: Typed) -> list[Option]:
     found = [
         Option(
-            str(name), url, _("Page"), glyph, _("Settings") if glyph == "settings" else "", "", typed.begins(str(name))
+            str(name),
+            url,
+            _("Page"),
+            glyph,
+            _("Settings") if glyph == "settings" and view != "spaces.settings" else "",
+            "",
+            typed.begins(str(name)),
         )
         for name, glyph, view, more in PAGES
         if typed.fits(str(name), str(more)) and (url := reachable(request, view))

@@ -102,9 +102,9 @@ def test_copies_of_one_text_are_one_row(as_role, space):
 def test_nobody_is_offered_what_they_may_not_do(as_role, space, pending):
     viewer = rows(as_role("viewer"), "")[0] + rows(as_role("viewer"), "approve")[0] + rows(as_role("viewer"), "new")[0]
     names = " ".join(name for _, name, _ in viewer)
-    assert "Approve" not in names and "New " not in names and "People" not in names and "Erasure" not in names
+    assert "Approve" not in names and "New " not in names and "Members" not in names and "Erasure" not in names
     owner = " ".join(name for _, name, _ in rows(as_role("owner"), "")[0])
-    assert "People" in owner and "New file" in owner
+    assert "Members" in owner and "New file" in owner
     for role in ("viewer", "editor", "reviewer", "owner"):
         client = as_role(role)
         for _, name, url in rows(client, "")[0] + rows(client, ">")[0]:

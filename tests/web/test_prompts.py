@@ -138,7 +138,7 @@ def test_what_changed_since_a_delivery_starts_at_its_very_moment(as_role, house,
     client.cookies["memoryhub_zone"] = "Asia%2FKolkata"
     prompts.record_delivery(house.space.pk, counter.pk, "t-42", prompts.assemble(house.space, counter))
     ledger = one_line(client.get("/s/books/prompt/counter/deliveries/"))
-    since = re.search(r'href="([^"]+)">what changed since', ledger)[1]
+    since = re.search(r'href="([^"]+)">What changed since', ledger)[1]
     answer = client.get(since)
     assert answer.status_code == 200
     assert "The prompts are identical." in one_line(answer)
