@@ -41,12 +41,7 @@ PAGES = [
     (gettext_lazy("Sources"), "settings", "sources.page", gettext_lazy("settings")),
     (gettext_lazy("Rules"), "settings", "policies.page", gettext_lazy("policies settings")),
     (gettext_lazy("Gate"), "settings", "gate.page", gettext_lazy("checks judge settings")),
-    (
-        gettext_lazy("Retrieval"),
-        "settings",
-        "retrieval_settings.page",
-        gettext_lazy("limits threshold chunks settings"),
-    ),
+    (gettext_lazy("Retrieval"), "settings", "retrieval_settings.page", gettext_lazy("settings")),
     (gettext_lazy("Notifications"), "settings", "webhooks.page", gettext_lazy("webhooks mail settings")),
     (gettext_lazy("Import"), "settings", "imports.page", gettext_lazy("settings")),
     (gettext_lazy("Usage and limits"), "settings", "quotas.page", gettext_lazy("quotas storage settings")),
@@ -216,13 +211,7 @@ def reachable(request: HttpRequest, name: str) -> str:
 def page_options(request: HttpRequest, typed: Typed) -> list[Option]:
     found = [
         Option(
-            str(name),
-            url,
-            _("Page"),
-            glyph,
-            _("Settings") if glyph == "settings" and view != "spaces.settings" else "",
-            "",
-            typed.begins(str(name)),
+            str(name), url, _("Page"), glyph, _("Settings") if glyph == "settings" else "", "", typed.begins(str(name))
         )
         for name, glyph, view, more in PAGES
         if typed.fits(str(name), str(more)) and (url := reachable(request, view))
