@@ -20,6 +20,8 @@ _KINDS: tuple[tuple[str, str, Severity, str], ...] = (
     ("zero-width", "\u200b-\u200d\u2060\ufeff\u180e\u034f", "high", "zero-width characters"),
     ("invisible", "\u2061-\u2065\u206a-\u206f\ufff0-\ufffb\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800"
      "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a", "high", "invisible characters"),
+    ("strike", "\u0335-\u0338\u0488\u0489\u20d2\u20d3\u20d8-\u20da\u20dd-\u20e0\u20e2\u20e4-\u20e6\u20ea\u20eb", "mid",
+     "marks that strike letters out for readers alone"),
     ("mark", "\u200e\u200f\u061c", "mid", "direction marks"),
     ("soft-hyphen", "\u00ad", "mid", "soft hyphens"),
     ("control", "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f", "high", "control characters"),

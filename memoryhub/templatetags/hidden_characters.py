@@ -21,7 +21,7 @@ from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
 
 from memoryhub.languages import translated
-from memoryhub.text.unseen import EMOJI_JOINER, UNSEEN, UNSEEN_CHARACTER, spelled_out
+from memoryhub.text.unseen import EMOJI_JOINER, PILING, UNSEEN, UNSEEN_CHARACTER, spelled_out
 
 register = template.Library()
 
@@ -130,7 +130,7 @@ def _label_reference(match: re.Match[str]) -> str:
 # Carriage returns are drawn where line ends matter (`line_html`); what a form sends is full of them.
 UNSEEN_IN_PAGE = re.compile(f"(?:(?!\r)(?:{UNSEEN_CHARACTER.pattern}))+")
 # Of most pages none is there, which one set of characters says 14 times quicker.
-MAYBE_UNSEEN = re.compile("[" + UNSEEN.replace("\x0b-\x1f", "\x0b\x0c\x0e-\x1f") + "\ufe0f]")
+MAYBE_UNSEEN = re.compile("[" + UNSEEN.replace("\x0b-\x1f", "\x0b\x0c\x0e-\x1f") + PILING + "\ufe0f]")
 # The insides of these hold no elements: a field must send back what it was given, and a title takes plain text alone.
 PAGE_PART = re.compile(
     r"""(<(?:textarea|script|style)\b.*?</(?:textarea|script|style)>|<(?:title|option)\b.*?</(?:title|option)>"""

@@ -10,10 +10,13 @@ from itertools import islice
 UNSEEN = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u2800\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff"
+    "\u0335-\u0338\u0488\u0489\u20d2\u20d3\u20d8-\u20da\u20dd-\u20e0\u20e2\u20e4-\u20e6\u20ea\u20eb"  # over letters: they strike them out
     "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 _SIGN = r"\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"  # emoji among them
-UNSEEN_CHARACTER = re.compile(rf"[{UNSEEN}]|(?<![{_SIGN}])\ufe0f")
+# More marks on one letter than any language writes: they pile up over the lines above.
+PILING = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f"
+UNSEEN_CHARACTER = re.compile(rf"[{UNSEEN}]|(?<![{_SIGN}])\ufe0f|(?<=[{PILING}]{{4}})[{PILING}]")
 EMOJI_JOINER = re.compile(rf"(?<=[{_SIGN}\ufe0f])\u200d(?=[{_SIGN}])")
 
 

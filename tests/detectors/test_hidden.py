@@ -7,7 +7,7 @@ from tests.detectors import findings_of
 
 
 @for_each([*"\u200b\u200c\u200d\u2060\ufeff\u180e\u034f\u2061\u2064\u206a\ufff9\u115f\u3164\uffa0\u2800\u202a\u202e\u2066\u2069\u200e\u200f\u061c\u00ad\x00\x1b\x08\x85\u2028\u2029",
-     "\U000e0041", "\U000e0101", "\U000e0abc", "\ufe05", "\U0001d173", "\U0001bca1", "\ufff3"])  # fmt: skip
+     "\U000e0041", "\U000e0101", "\U000e0abc", "\ufe05", "\U0001d173", "\U0001bca1", "\ufff3", "\u0336"])  # fmt: skip
 def test_every_hidden_character_is_found_at_its_place(char: str) -> None:
     (one,) = findings_of("hidden", f"web{char}hook")
     assert (one.start, one.end) == (3, 3 + len(char))

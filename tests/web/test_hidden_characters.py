@@ -66,6 +66,12 @@ def test_every_character_that_fonts_leave_out_is_drawn_between_letters_of_any_sc
     assert "inv" not in drawn("❤\ufe0f ©\ufe0f 👩\u200d💻 ㊗\ufe0f")
 
 
+def test_marks_that_strike_letters_out_or_pile_up_are_drawn():
+    assert drawn("n\u0336o\u0336").count('class="inv"') == 2
+    assert "U+0301 ×36" in drawn("e" + "\u0301" * 40) and "U+0301 ×36" in label_hidden_in_page("e" + "\u0301" * 40)
+    assert "inv" not in drawn("Vie\u0323\u0302t 1\ufe0f\u20e3".replace("\ufe0f", ""))
+
+
 def test_the_quick_look_at_a_page_misses_no_character_that_is_drawn():
     characters = map(chr, (*range(0x10000), *range(0x1D100, 0x1D200), *range(0xE0000, 0xE0200)))
     assert [one for one in characters if BARE.match(one) and not MAYBE_UNSEEN.match(one)] == []
