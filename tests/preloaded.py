@@ -98,7 +98,7 @@ def main() -> None:
     os.environ.clear()
     os.environ.update(environment)
     forget_settings()
-    if arguments[0] == "-c":  # as an interpreter runs it
+    if arguments[:1] == ["-c"]:  # as an interpreter runs it
         sys.argv = ["-c", *arguments[2:]]
         exec(compile(arguments[1], "<string>", "exec"), {"__name__": "__main__"})
     else:
