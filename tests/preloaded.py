@@ -30,6 +30,8 @@ def load() -> None:
         for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
             importlib.import_module(module.name)
     importlib.import_module("memoryhub.urls")
+    retrieval = importlib.import_module("memoryhub.domain.retrieval")
+    retrieval.load_embedder(settings.EMBEDDER).embed(["anything"])  # it reads its weights at the first call
     gc.collect()
     gc.freeze()
 
