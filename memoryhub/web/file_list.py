@@ -46,8 +46,10 @@ def folder(space: Space, where: str, page: str, show: str = "", *, manages: bool
     mount = files.find_mount(mounts, where)
     sources = contexts.source_readers(space)
     filters = filters_of(space, mount, where, sources) if mount else {}
+    if show == "unwritten":
+        filters["unwritten"] = files.entries_of(where, files.unwritten_files(space, where))
     chosen = filters.get(show)
-    if mount is None and where == "/":
+    if mount is None and where == "/" and chosen is None:
         entries, total, next_page = mount_entries(mounts), len(mounts), None
     else:
         at = max(1, parse_number(page, 1, digits=5))

@@ -16,7 +16,7 @@ from memoryhub.domain import accounts, files, prompts, proposals, spaces
 from memoryhub.domain.files import line_authors, revisions
 from memoryhub.domain.jobs import queue
 from memoryhub.errors import Invalid
-from memoryhub.models import HUB, Job, Mount, Revision, Source
+from memoryhub.models import HUB, File, Job, Mount, Revision, Source
 from memoryhub.web import file_views
 from tests.one_line import one_line
 from tests.unprivileged import unprivileged
@@ -514,6 +514,11 @@ def test_a_folder_lists_what_agents_read_and_what_waits(space, client, sign_in):
     assert listed(one_line(client.get("/s/ledger/files/memories/?show=waiting"))) == ["docs/a.md"]
     assert listed(one_line(client.get("/s/ledger/files/memories/docs/?show=waiting"))) == ["a.md"]
     assert listed(one_line(client.get("/s/ledger/files/memories/?show=other"))) == listed(page)
+    File.objects.filter(path="/memories/docs/b.md").update(problem="Revision 1 is not on disk yet.")
+    files.add_mount(space, HUB, "/other/")
+    for folder, name in (("", "memories/docs/b.md"), ("memories/", "docs/b.md")):
+        page = one_line(client.get(f"/s/ledger/files/{folder}?show=unwritten"))
+        assert listed(page) == [name] and "Different on disk 1" in page
     proposals.withdraw(space, scout, 1)
     emptied = one_line(client.get("/s/ledger/files/memories/?show=waiting"))
     assert "No file matches." in emptied and "All 4" in emptied

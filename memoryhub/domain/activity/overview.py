@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
 
 from memoryhub import detectors
 from memoryhub.db import statements
@@ -154,46 +154,48 @@ RISKIEST = prepared(
 )
 
 
+# What waits beside proposals, by the figure that counts it: glyph, sentence, page, what it means, layer.
+WAITS = {
+    "held": (
+        "quarantine",
+        ngettext_lazy("%(count)s record held in quarantine", "%(count)s records held in quarantine", "n"),
+        "quarantine/?state=held", "", "quarantine",
+    ),
+    "due": (
+        "longterm",
+        ngettext_lazy("%(count)s long-term entry is due for review", "%(count)s long-term entries are due for review", "n"),
+        "longterm/?due=1", gettext_lazy("check whether they are still true"), "longterm",
+    ),
+    "unwritten": (
+        "disk", ngettext_lazy("%(count)s file is not written to disk", "%(count)s files are not written to disk", "n"),
+        "files/?show=unwritten", gettext_lazy("the disk has another text than the hub"), "source",
+    ),
+    "away": (
+        "disk",
+        ngettext_lazy("%(count)s mounted directory cannot be read", "%(count)s mounted directories cannot be read", "n"),
+        "files/", gettext_lazy("agents get the texts that the hub has"), "source",
+    ),
+    "silent": (
+        "warn", ngettext_lazy("%(count)s webhook does not answer", "%(count)s webhooks do not answer", "n"),
+        "settings/webhooks/", gettext_lazy("notices are tried again for some hours"), "",
+    ),
+    "missing": (
+        "source", ngettext_lazy("%(count)s source is missing", "%(count)s sources are missing", "n"),
+        "sources/", gettext_lazy("left out of prompts"), "source",
+    ),
+}  # fmt: skip
+
+
 def waiting_items(space: Space, now: Figures) -> list[WaitingItem]:
     """What waits in a space, the riskiest first: proposals, held records, entries to check, what does not work."""
     items = [waiting_proposal(proposal) for proposal in RISKIEST(space.pk)]
     if more := now.proposals + now.promotions - len(items):
         title = ngettext("%(count)s more proposal", "%(count)s more proposals", more) % {"count": f"{more:,}"}
         items.append(WaitingItem("proposal", title, "proposals/", _("sorted by age and risk")))
-    if now.held:
-        title = ngettext("%(count)s record held in quarantine", "%(count)s records held in quarantine", now.held)
-        title %= {"count": f"{now.held:,}"}
-        url = "quarantine/?state=held"
-        items.append(WaitingItem("quarantine", title, url, held_reasons(space), "quarantine"))
-    if now.due:
-        title = ngettext(
-            "%(count)s long-term entry is due for review", "%(count)s long-term entries are due for review", now.due
-        )
-        title %= {"count": f"{now.due:,}"}
-        items.append(
-            WaitingItem("longterm", title, "longterm/?due=1", _("check whether they are still true"), "longterm")
-        )
-    if now.unwritten:
-        title = ngettext(
-            "%(count)s file is not written to disk", "%(count)s files are not written to disk", now.unwritten
-        )
-        title %= {"count": f"{now.unwritten:,}"}
-        url = "files/?state=unwritten"
-        items.append(WaitingItem("disk", title, url, _("the disk has another text than the hub"), "source"))
-    if now.away:
-        title = ngettext(
-            "%(count)s mounted directory cannot be read", "%(count)s mounted directories cannot be read", now.away
-        )
-        title %= {"count": f"{now.away:,}"}
-        items.append(WaitingItem("disk", title, "files/", _("agents get the texts that the hub has"), "source"))
-    if now.silent:
-        title = ngettext("%(count)s webhook does not answer", "%(count)s webhooks do not answer", now.silent)
-        title %= {"count": f"{now.silent:,}"}
-        items.append(WaitingItem("warn", title, "settings/webhooks/", _("notices are tried again for some hours")))
-    if now.missing:
-        title = ngettext("%(count)s source is missing", "%(count)s sources are missing", now.missing)
-        title %= {"count": f"{now.missing:,}"}
-        items.append(WaitingItem("source", title, "sources/", _("left out of prompts"), "source"))
+    for figure, (glyph, sentence, url, meaning, layer) in WAITS.items():
+        if count := getattr(now, figure):
+            title = sentence % {"n": count, "count": f"{count:,}"}
+            items.append(WaitingItem(glyph, title, url, str(meaning) or held_reasons(space), layer))
     return items
 
 

@@ -43,6 +43,7 @@ from memoryhub.domain.files.listing import (
     pending_below,
     search_paths,
     threads_in,
+    unwritten_files,
 )
 from memoryhub.domain.files.mounts import (
     Explanation,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from django.db.models import Count, F, Max, QuerySet, Sum
+from django.db.models import Count, F, Max, Q, QuerySet, Sum
 from django.db.models.functions import Ceil
 
 from memoryhub.db import statements
@@ -43,6 +43,12 @@ def file_totals(space: Space) -> Totals:
 def files_at(space: Space, paths: Collection[str]) -> dict[str, File]:
     """The published files among these paths."""
     return {file.path: file for file in published_files(space).filter(path__in=list(paths))}
+
+
+def unwritten_files(space: Space, prefix: str) -> list[File]:
+    """The files below a folder that differ from what lies on disk: not written there yet, or not read from there."""
+    differ = Q(written_revision__lt=F("revision")) | ~Q(problem="")
+    return list(File.objects.within(space).filter(differ, path__startswith=prefix).order_by("path"))
 
 
 def first_files(space: Space, limit: int) -> list[File]:
