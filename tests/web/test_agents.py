@@ -91,7 +91,7 @@ def test_sources_are_numbered_as_each_prompt_has_them(as_role, house, forge):
     for path, owner in (("/a.md", None), ("/b.md", None), ("/own.md", forge)):
         prompts.add_source(house.space, HUB, path, agent=owner)
     page = one_line(as_role("viewer").get("/s/books/agents/"))
-    assert re.findall(r'num small">(\d+)<.*?files(/\w+\.md)".*?dim">([\w ]+)</span></li>', page) == [
+    assert re.findall(r'num small">(\d+)<.*?files(/\w+\.md)".*?dim">([\w ]+)</div>', page) == [
         ("1", "/a.md", "every other agent"), ("2", "/b.md", "every other agent"), ("1", "/own.md", "forge"),
     ]  # fmt: skip
 
