@@ -7,10 +7,8 @@ Lines are built in Python, since a diff has thousands of them; the rows between 
 from __future__ import annotations
 
 import re
-import time
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -22,10 +20,9 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from memoryhub.detectors import Finding
 from memoryhub.dialects import Part
 from memoryhub.domain.prompts import PromptChange
-from memoryhub.domain.proposals import ROWS_AMONG_MANY, ROWS_SHOWN, Result, Review
+from memoryhub.domain.proposals import ROWS_SHOWN, Result, Review
 from memoryhub.templatetags.findings import FindingsByLine, finding_rows, line_with_marks
 from memoryhub.templatetags.glyphs import g
 from memoryhub.templatetags.hidden_characters import (
@@ -253,53 +250,17 @@ def expires_words(moment: datetime) -> SafeString:
 
 # ---- several at once: what each would do to its text
 
-BULK_SECONDS = 3.0  # of a processor, for all texts of a page
 OPEN_BELOW = 40  # changed lines: a longer change is folded, a deletion never
 
 
-@dataclass(frozen=True)
-class BulkText:
-    """What one of several proposals would do to its text, as the summary shows it."""
-
-    diff: Diff | None
-    is_deletion: bool
-    is_new: bool
-    bytes: int
-    findings: Sequence[Finding] = ()
-
-    @property
-    def is_open(self) -> bool:
-        return self.is_deletion or (self.diff is not None and self.diff.added + self.diff.removed <= OPEN_BELOW)
-
-    @property
-    def more(self) -> int:
-        """How many changed lines are not drawn, at least."""
-        return max(0, self.diff.added + self.diff.removed - ROWS_AMONG_MANY) if self.diff else 0
-
-    @property
-    def table(self) -> SafeString:
-        assert self.diff is not None
-        found = FindingsByLine(self.diff.new_lines, self.findings)
-        rows = [
-            row_html(row, found, "") for row in (self.diff.first_rows(ROWS_AMONG_MANY) if self.more else self.diff.rows)
-        ]
-        return diff_table([coarse_row(self.diff), *rows], gettext("Change"), UNIFIED)
-
-
 @register.simple_tag
-def bulk_texts(plan: Any) -> dict[int, BulkText]:
-    """What each proposal does to its text, on top of those before it, by number. Nothing for what does not apply, and none any
-    more once comparing took too long."""
-    end, made = time.thread_time() + BULK_SECONDS, {}
-    for one in plan.results:
-        if time.thread_time() > end:
-            break
-        made[one.proposal.number] = _bulk_text(one)
-    return made
-
-
-def _bulk_text(result: Result) -> BulkText:
-    is_deletion = result.kind.removes_file
-    change = result.compared if result.applies or (is_deletion and result.before is not None) else None
-    found = result.findings if change else ()
-    return BulkText(change, is_deletion, not result.before, len(result.before or b""), found)
+def bulk_change(result: Result) -> dict[str, Any]:
+    """What one of several proposals would do to its text; nothing of those that are left out."""
+    if not result.applies or result.is_long or not (diff := result.compared):
+        return {}
+    found = FindingsByLine(diff.new_lines, result.findings)
+    rows = [row_html(row, found, "") for row in diff.rows]
+    return {
+        "diff": diff, "table": diff_table([coarse_row(diff), *rows], gettext("Change"), UNIFIED),
+        "is_open": result.kind.removes_file or diff.added + diff.removed <= OPEN_BELOW,
+    }  # fmt: skip
