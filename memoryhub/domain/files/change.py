@@ -70,7 +70,7 @@ def locked_change(
         change.guard = guard
         if not may_be_new:
             require_existing(change)
-        check_if_match(change, if_match)
+        check_if_match(path, change.sha, change.file.revision, if_match)
         yield change
 
 
@@ -205,22 +205,17 @@ def etag_matches(header: str, sha: str | None) -> bool:
     return sha is not None and ("*" in tags or sha in tags)
 
 
-def stale_error(path: str, sha: str | None, revision: int) -> Stale:
-    return Stale(
-        f"“{path}” changed since you read it: read it again, then write.", path=path, sha256=sha, revision=revision
-    )
-
-
 def require_existing(change: Change) -> None:
     """Refuse a change of a file that is deleted or never was."""
     if not change.exists:
         raise edits.file_not_found(change.path)
 
 
-def check_if_match(change: Change, if_match: str | None) -> None:
-    """Refuse a change whose `If-Match` does not name the file's text; None is no condition."""
-    if if_match is not None and not etag_matches(if_match, change.sha):
-        raise stale_error(change.path, change.sha, change.file.revision)
+def check_if_match(path: str, sha: str | None, revision: int, header: str | None) -> None:
+    """Refuse a change whose `If-Match` does not name the text that the file has; None is no condition."""
+    if header is not None and not etag_matches(header, sha):
+        says = f"“{path}” changed since you read it: read it again, then write."
+        raise Stale(says, path=path, sha256=sha, revision=revision)
 
 
 def check_if_none_match(path: str, sha: str | None, header: str | None) -> None:

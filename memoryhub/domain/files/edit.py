@@ -165,7 +165,7 @@ def _transfer(
         source, target = changes[path], changes[to]
         target.guard = guard
         require_existing(source)
-        check_if_match(source, if_match)
+        check_if_match(path, source.sha, source.file.revision, if_match)
         if target.exists:
             raise Conflict(f"The destination {to} already exists.", code="file_exists", path=to)
         if not keep_source:

@@ -325,5 +325,4 @@ def _check_preconditions(space: Space, request: ChangeRequest) -> None:
         found = None
     sha = found.sha256 if found else None
     files.check_if_none_match(request.path, sha, request.if_none_match)
-    if request.if_match is not None and not files.etag_matches(request.if_match, sha):
-        raise files.stale_error(request.path, sha, found.revision if found else 0)
+    files.check_if_match(request.path, sha, found.revision if found else 0, request.if_match)
