@@ -273,7 +273,7 @@ def not_modified(etag: str) -> HttpResponse:
 def has_etag(request: HttpRequest, etag: str) -> bool:
     """Whether `If-None-Match` names this ETag; weak ones and ones without quotes count as well."""
     given = request.META.get("HTTP_IF_NONE_MATCH")
-    return bool(given) and any(known in (etag.strip('"'), "*") for known in map(opaque_tag, given.split(",")))
+    return bool(given) and files.etag_matches(given, etag.strip('"'))
 
 
 def json_response(
@@ -288,10 +288,6 @@ def fields_of_each(schema: type[Schema], found: Iterable[Any]) -> list[dict[str,
     """What the schema names of each of these."""
     names = tuple(schema.model_fields)
     return [{name: getattr(one, name) for name in names} for one in found]
-
-
-def opaque_tag(tag: str) -> str:
-    return tag.strip().removeprefix("W/").strip('"')
 
 
 # ---- which of two forms ----

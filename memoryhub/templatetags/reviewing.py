@@ -120,8 +120,21 @@ def row_html(row: Row | Fold, findings_by_line: FindingsByLine, more_url: str) -
 def split_diff(context: dict[str, Any], review: Review) -> SafeString:
     """The diff of a proposal, before and after side by side."""
     findings_by_line = FindingsByLine(review.diff.new_lines, review.findings, whole=review.context is None)
-    body = [coarse_row(review.diff)]
-    pairs = review.diff.first_pairs(ROWS_SHOWN + 1)
+    goes_on = fold_row(gettext("The change goes on. Unified shows all of it"), query(context, view=None))
+    return _side_by_side(review.diff, findings_by_line, gettext("Side by side"), goes_on)
+
+
+@register.simple_tag
+def conflict_diff(review: Review) -> SafeString:
+    """The current text beside the text that the agent wanted."""
+    diff, _ = review.both_sides
+    return _side_by_side(diff, FindingsByLine(diff.new_lines, ()), gettext("Both texts"), only_first_rows(ROWS_SHOWN))
+
+
+def _side_by_side(diff: Diff, findings_by_line: FindingsByLine, caption: str, goes_on: str) -> SafeString:
+    """The table of two texts; it ends with the row `goes_on` if it does not show all of them."""
+    pairs = diff.first_pairs(ROWS_SHOWN + 1)
+    body = [coarse_row(diff)]
     for pair in pairs[:ROWS_SHOWN]:
         if isinstance(pair, Fold):
             body.append(fold_row(unchanged_lines(pair.count)))
@@ -131,8 +144,8 @@ def split_diff(context: dict[str, Any], review: Review) -> SafeString:
         if new is not None and new.kind == "add":
             body.append(finding_rows(findings_by_line.on_line(new.new)))
     if len(pairs) > ROWS_SHOWN:
-        body.append(fold_row(gettext("The change goes on. Unified shows all of it"), query(context, view=None)))
-    return diff_table(body, gettext("Side by side"), SIDE_BY_SIDE, "diff split")
+        body.append(goes_on)
+    return diff_table(body, caption, SIDE_BY_SIDE, "diff split")
 
 
 def _cell(row: Row | None, side: str, findings_by_line: FindingsByLine) -> str:
@@ -145,23 +158,6 @@ def _cell(row: Row | None, side: str, findings_by_line: FindingsByLine) -> str:
     found = findings_by_line.ranges_in_line(row.new, len(row.text)) if row.kind == "add" and row.new else []
     text = line_with_marks(row.text, row.marks, tag, found, whole=findings_by_line.whole)
     return f'<td class="no">{number or ""}</td><td class="code{css}">{for_readers}{text}</td>'
-
-
-@register.simple_tag
-def conflict_diff(review: Review) -> SafeString:
-    """The current text beside the text that the agent wanted."""
-    diff, _ = review.both_sides
-    findings_by_line = FindingsByLine(diff.new_lines, ())
-    pairs = diff.first_pairs(ROWS_SHOWN + 1)
-    body = [
-        fold_row(unchanged_lines(pair.count))
-        if isinstance(pair, Fold)
-        else f"<tr>{_cell(pair[0], 'old', findings_by_line)}{_cell(pair[1], 'new', findings_by_line)}</tr>"
-        for pair in pairs[:ROWS_SHOWN]
-    ]
-    if len(pairs) > ROWS_SHOWN:
-        body.append(only_first_rows(ROWS_SHOWN))
-    return diff_table(body, gettext("Both texts"), SIDE_BY_SIDE, "diff split")
 
 
 # ---- prompts
