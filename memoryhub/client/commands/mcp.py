@@ -14,9 +14,6 @@ from memoryhub.client import AsyncMemoryHub
 def main(arguments: list[str]) -> int:
     """Runs until the client is gone; settings are MEMORYHUB_URL and MEMORYHUB_TOKEN."""
     options = parser().parse_args(arguments)
-    serve = load_server()
-    if serve is None:
-        return failed("The MCP SDK is not installed here: pip install 'mcp>=2,<3'.")
     try:
         hub = AsyncMemoryHub.from_env()
     except ValueError as problem:
@@ -24,6 +21,10 @@ def main(arguments: list[str]) -> int:
     try:
         if options.http:
             check_port(options.host, options.http)
+        serve = load_server()
+        if serve is None:
+            return failed("The MCP SDK is not installed here: pip install 'mcp>=2,<3'.")
+        if options.http:
             print(f"memoryhub mcp: http://{options.host}:{options.http}/mcp", file=sys.stderr)
         serve(hub, http_port=options.http, host=options.host)
     except KeyboardInterrupt:
@@ -34,7 +35,7 @@ def main(arguments: list[str]) -> int:
 
 
 def load_server() -> Callable[..., None] | None:
-    """What serves, once the options are understood: the SDK takes half a second to load. None: the client stands alone, without
+    """What serves, once nothing else refuses: the SDK takes half a second to load. None: the client stands alone, without
     the extra `mcp`."""
     try:
         return importlib.import_module("memoryhub.client.mcp").serve  # type: ignore[no-any-return]
