@@ -37,6 +37,7 @@ def test_from_the_tree_to_the_file_to_a_save_on_disk(root, sign_in_as):
     page.get_by_role("link", name="Files").first.click()
     page.locator("tbody").get_by_role("link", name="AGENTS.md").first.click()
     expect(page.locator(".md h1")).to_have_text("Title")
+    page.wait_for_load_state()  # with the scripts that know keys
     page.keyboard.press("e")
     text = page.locator("#text")
     expect(text).to_have_value("# Title\n\n- one\n- two\n")
