@@ -7,7 +7,7 @@ from urllib.parse import unquote
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.middleware.csrf import CsrfViewMiddleware
 from django.middleware.gzip import GZipMiddleware
 from django.urls import resolve
@@ -187,7 +187,10 @@ def refusals(get_response: View) -> View:
         # A token that was typed into a search must not appear on the page of results.
         if "mh_" in (query := request.META.get("QUERY_STRING", "")):
             request.META["QUERY_STRING"] = requests.hide_secrets(query).replace("…", "%E2%80%A6")
-        return redirect_after_post(request, get_response(request))
+        response = get_response(request)
+        if isinstance(response, HttpResponseNotAllowed):
+            return error_pages.wrong_method(request, response)
+        return redirect_after_post(request, response)
 
     handle.process_exception = refusal_page  # type: ignore[attr-defined]
     return handle

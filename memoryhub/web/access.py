@@ -8,16 +8,13 @@ from functools import wraps
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
-from django.utils.translation import gettext as _
 
 from memoryhub.db import replica
 from memoryhub.domain import accounts, spaces
-from memoryhub.errors import NotAllowed
 from memoryhub.models import Actor, Space
 from memoryhub.templatetags.agent_names import named_as_in
-from memoryhub.web.errors import refuse
 
 View = Callable[..., HttpResponse]
 RECENTLY = 15 * 60  # seconds
@@ -105,7 +102,7 @@ def space_page(action: str, *, methods: tuple[str, ...] = ("GET", "HEAD", "POST"
             if request.method == "GET" and not request.htmx:
                 spaces.note_space(request.user, request.space)
             if request.method not in methods:
-                return wrong_method(request, methods)
+                return HttpResponseNotAllowed(methods)
             with named_as_in(request.space):
                 if request.method in ("GET", "HEAD"):
                     request.space.kept = {}  # for `statements.read_once`
@@ -116,14 +113,6 @@ def space_page(action: str, *, methods: tuple[str, ...] = ("GET", "HEAD", "POST"
         return guarded
 
     return decorate
-
-
-def wrong_method(request: HttpRequest, methods: tuple[str, ...]) -> HttpResponse:
-    """405 for an address that only takes POST and was opened with GET."""
-    refusal = NotAllowed(_("This address only takes what a form sends. Go back to the page with the form."))
-    response = refuse(request, refusal)
-    response["Allow"] = ", ".join(methods)
-    return response
 
 
 def public(view: View) -> View:

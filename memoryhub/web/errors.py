@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from memoryhub.domain import spaces
-from memoryhub.errors import Forbidden, HubError, NotFound
+from memoryhub.errors import Forbidden, HubError, NotAllowed, NotFound
 from memoryhub.languages import translated
 from memoryhub.refusals import json_refusal, refusal_of
 from memoryhub.requests import hide_secrets, request_id
@@ -63,6 +63,14 @@ def refuse(request: HttpRequest, error: HubError) -> HttpResponse:
     if wait := error.details.get("retry_after"):
         response["Retry-After"] = str(wait)
     return retarget_to_notices(response) if is_part else response
+
+
+def wrong_method(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """The page for a bare 405: an address that takes only what a form sends was opened."""
+    refusal = NotAllowed(_("This address only takes what a form sends. Go back to the page with the form."))
+    page = refuse(request, refusal)
+    page["Allow"] = response.headers["Allow"]
+    return page
 
 
 def title_and_advice(request: HttpRequest, error: HubError) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login, logout
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
@@ -20,7 +20,7 @@ from memoryhub.domain import accounts
 from memoryhub.errors import HubError, Unauthenticated
 from memoryhub.models import Person
 from memoryhub.requests import client_address
-from memoryhub.web.access import public, wrong_method
+from memoryhub.web.access import public
 
 BEFORE_SIGN_IN = 15 * 60  # seconds that what a stranger began (a passkey, a visit to the provider) is kept
 PENDING, PASSKEY = "sign_in_pending", "passkey_question"
@@ -200,7 +200,7 @@ def once(request: HttpRequest, secret: str) -> HttpResponse:
     """A one-time link. GET shows a button and tells nothing of the account, as mail programs and chats open links by themselves;
     POST spends the link and signs in."""
     if request.method not in ("GET", "HEAD", "POST"):
-        return wrong_method(request, ("GET", "HEAD", "POST"))
+        return HttpResponseNotAllowed(("GET", "HEAD", "POST"))
     try:
         if request.method == "POST":
             link = accounts.use_sign_in_link(secret)

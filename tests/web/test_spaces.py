@@ -141,9 +141,10 @@ def test_who_mistypes_an_address_stays_in_the_space(as_role, house, client):
 
 
 def test_the_address_of_a_form_opened_by_hand_says_so(as_role, house):
-    page = as_role("owner").get("/s/books/settings/change/")
-    assert page.status_code == 405 and page.headers["Allow"] == "POST"
-    assert "only takes what a form sends" in page.content.decode()
+    for path in ("/s/books/settings/change/", "/spaces/new/"):
+        page = as_role("owner").get(path)
+        assert page.status_code == 405 and page.headers["Allow"] == "POST"
+        assert "only takes what a form sends" in page.content.decode()
 
 
 def test_who_was_signed_out_meanwhile_comes_back_to_the_page_of_the_form(client, house):
