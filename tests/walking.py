@@ -40,6 +40,7 @@ class Form:
     action: str
     fields: list[tuple[str, str]] = field(default_factory=list)  # as they are sent when nothing is changed
     buttons: list[tuple[str, str, str]] = field(default_factory=list)  # name, value, formaction
+    is_blocked: bool = False  # a button of it may not be pressed yet
     asks: bool = False  # whether there is something to fill in or choose
 
 
@@ -72,7 +73,9 @@ class Reader(HTMLParser):
                 self.links.append(self.form.action)
             return
         form = self.named_forms.get(named["form"]) if "form" in named else self.form
-        if form and "disabled" not in named:
+        if form and "disabled" in named:
+            form.is_blocked = form.is_blocked or tag == "button"
+        elif form:
             self.note_field(tag, named, form)
 
     def note_field(self, tag: str, named: dict[str, str], form: Form) -> None:
