@@ -172,9 +172,7 @@ def api_answer(request: HttpRequest) -> HttpResponse:
 
 def method_not_allowed(refusal: HttpResponse) -> HttpResponse:
     """The JSON refusal for a wrong method, which django-ninja answers with plain text."""
-    allowed = refusal.headers.get("Allow", "")
-    if "HEAD" not in allowed:
-        allowed = allowed.replace("GET", "GET, HEAD")  # handled as GET
+    allowed = refusal.headers.get("Allow", "").replace("GET", "GET, HEAD")  # handled as GET
     return json_refusal(NotAllowed(f"This address takes {allowed or 'other methods'}.", allow=allowed))
 
 
