@@ -248,6 +248,9 @@ def test_a_folder_with_one_level_has_no_tree(new_page, transactional_db, tmp_pat
     expect(page.locator(".md h1")).to_have_text("Flat")
     expect(page.locator("nav.tree-panel")).to_have_count(0)
     assert spaces.get_by_slug("main").name == "flat"
+    page.goto("/s/main/files/memories/AGENTS.md?view=history")
+    list_box, place = (page.locator(at).bounding_box() for at in (".cols.one > *", ".cols.one"))
+    assert list_box["width"] == place["width"], "without a tree the list has all the room"
 
 
 @in_turns
