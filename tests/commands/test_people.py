@@ -6,7 +6,7 @@ import re
 from datetime import timedelta
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from memoryhub.domain import accounts
@@ -88,6 +88,12 @@ def test_refusals_are_one_sentence(args, said):
 
     with pytest.raises(HubError, match=said):
         call_command(*args)
+
+
+@pytest.mark.parametrize("days", ["0", "-3", "week", "99999999999"])
+def test_a_token_lasts_a_number_of_days(days):
+    with pytest.raises(CommandError, match="a number from 1 to 36500"):
+        call_command("agent", "token", "x", "--days", days)
 
 
 def test_without_a_password_it_prints_a_link_that_signs_in(client):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
 from datetime import timedelta
 from typing import Any
 
@@ -12,6 +13,12 @@ from django.utils import timezone
 from memoryhub.domain import accounts, prompts, spaces
 from memoryhub.management.base import HubCommand
 from memoryhub.models import HUB, Scope
+
+
+def days(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 36_500:
+        raise ArgumentTypeError("a number from 1 to 36500")
+    return int(text)
 
 
 class Command(HubCommand):
@@ -27,7 +34,7 @@ class Command(HubCommand):
         parser.add_argument("--description", default="", help="of a new agent")
         scopes = "what the token may do; may be given several times; default: everything that agents may"
         parser.add_argument("--scope", action="append", choices=Scope.values, dest="scopes", help=scopes)
-        parser.add_argument("--days", type=int, help="the token ends after so many days; default: when it is revoked")
+        parser.add_argument("--days", type=days, help="the token ends after so many days; default: when it is revoked")
 
     @transaction.atomic
     def run(self, **options: Any) -> dict[str, Any]:

@@ -26,7 +26,7 @@ class Command(HubCommand):
         to = Path(file).expanduser().absolute()
         if os.path.isdir(to):
             raise Invalid(f"{to} is a folder: name a file in it.")
-        if not to.parent.is_dir():
+        if not os.path.isdir(to.parent):
             raise Invalid(f"There is no folder {to.parent}.")
         dump.require_own_connection()
         if not nodes.key_of_all(was_given=bool(os.environ.get("SECRET_KEY"))):
