@@ -9,6 +9,7 @@ from django.shortcuts import render
 from django.utils import timezone
 
 from memoryhub.domain import activity, prompts
+from memoryhub.domain.accounts import may
 from memoryhub.domain.activity import Counts, counts_of_space
 from memoryhub.web import first_run
 from memoryhub.web.access import space_page
@@ -43,7 +44,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "pipes": pipe_widths(now),
         "working_limit": space.settings["working_limit"],
         "working_hours": space.settings["working_hours"],
-        "waits": activity.waiting_items(space, now),
+        "waits": activity.waiting_items(space, now, manages=may(request.role, "manage")),
         "agents": agents,
         "leaving": activity.expiring_entries(space),
         "changed": changed,

@@ -13,7 +13,7 @@ from memoryhub.domain.accounts import require_hub_owner
 from memoryhub.errors import HubError
 from memoryhub.forms import RenameForm, SettingsForm, SpaceForm
 from memoryhub.web import laptop
-from memoryhub.web.access import post_only, signed_in, space_page
+from memoryhub.web.access import post_only, second_factor_missing, signed_in, space_page
 from memoryhub.web.notices import done, save_changes
 
 
@@ -32,7 +32,8 @@ def front(request: HttpRequest) -> HttpResponse:
 
 def show_front(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResponse:
     memberships = list(spaces.memberships_of(request.user))
-    waiting = activity.waiting_by_space([one.space_id for one in memberships])
+    opened = [one.space_id for one in memberships if not second_factor_missing(request, one.space)]
+    waiting = activity.waiting_by_space(opened)
     mine = [(one, waiting.get(one.space_id)) for one in memberships]
     context = {"mine": mine, "form": SpaceForm(), "has_demo": demo.exists(), **more}
     context["offers_laptop"] = laptop.is_offered(request)

@@ -71,10 +71,11 @@ def test_it_says_what_flowed_what_waits_and_what_leaves(as_role, full):
     page = one_line(as_role("reviewer").get("/s/books/"))
     for said in ("1 revision today", "1 held, 0 admitted", "forge edits AGENTS.md", "hidden",
                  "1 record held in quarantine", "1 injection", "1 source is missing",
-                 "1 mounted directory cannot be read", "1 webhook does not answer",
+                 "1 mounted directory cannot be read",
                  "The gateway answers 503", "thread served today", "1 new text", "fetched", "t-1190", "Review 1 proposal"):  # fmt: skip
         assert said in page, said
-    assert "(1) Books" in page
+    assert "(1) Books" in page and "webhook" not in page
+    assert "1 webhook does not answer" in one_line(as_role("owner").get("/s/books/"))
     with transaction.atomic():
         activity.record(full.space, HUB, "files.create", "created", "/memories/new.md")
         for _ in range(9):

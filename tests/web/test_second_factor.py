@@ -11,7 +11,7 @@ from django.test import Client
 
 from memoryhub.domain import accounts, spaces
 from memoryhub.errors import Conflict, HubError, Invalid, Unauthenticated
-from memoryhub.models import HUB, ActivityLine
+from memoryhub.models import HUB, ActivityLine, Proposal
 from tests.domain.test_people_at_once import at_once
 
 pytestmark = pytest.mark.django_db
@@ -173,10 +173,13 @@ def test_a_space_may_ask_for_it(client, rk, house):
     give_password(client)
     assert client.get("/s/books/")["Location"] == "/account/second-factor/?required=books"
     assert client.get("/s/books/", headers={"HX-Request": "true"})["HX-Redirect"].startswith("/account/second-factor/")
+    Proposal.objects.create(space=house.space, number=1, kind="write", path="/a.md", same_as="x", agent_name="forge")
+    assert "1 proposal" not in client.get("/?all").content.decode()
     assert "books wants a second factor" in client.get("/account/second-factor/?required=books").content.decode()
     secret = re.search(r'id="key">(\w+)<', client.get("/account/second-factor/app/").content.decode()).group(1)
     client.post("/account/second-factor/app/", {"code": code_of(secret)})
     assert client.get("/s/books/").status_code == 200
+    assert "1 proposal" in client.get("/?all").content.decode()
 
 
 def test_no_token_opens_the_space_for_a_session_without_it(client, rk, house):

@@ -186,14 +186,15 @@ WAITS = {
 }  # fmt: skip
 
 
-def waiting_items(space: Space, now: Figures) -> list[WaitingItem]:
-    """What waits in a space, the riskiest first: proposals, held records, entries to check, what does not work."""
+def waiting_items(space: Space, now: Figures, *, manages: bool) -> list[WaitingItem]:
+    """What waits in a space, the riskiest first: proposals, held records, entries to check, what does not work. Webhooks are named
+    to those alone who `manages` says may open their page."""
     items = [waiting_proposal(proposal) for proposal in RISKIEST(space.pk)]
     if more := now.proposals + now.promotions - len(items):
         title = ngettext("%(count)s more proposal", "%(count)s more proposals", more) % {"count": f"{more:,}"}
         items.append(WaitingItem("proposal", title, "proposals/", _("sorted by age and risk")))
     for figure, (glyph, sentence, url, meaning, layer) in WAITS.items():
-        if count := getattr(now, figure):
+        if (count := getattr(now, figure)) and (manages or figure != "silent"):
             title = sentence % {"n": count, "count": f"{count:,}"}
             items.append(WaitingItem(glyph, title, url, str(meaning) or held_reasons(space), layer))
     return items
