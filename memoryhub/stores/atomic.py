@@ -94,7 +94,7 @@ def put(fd: int, name: str, path: str, content: bytes) -> WriteResult:
 
 
 def check_protection(found: os.stat_result, path: str) -> None:
-    """Refuse to replace a file that nobody may write (mode 0444): the permissions of its folder alone would allow it."""
+    """Refuse to replace or remove a file that nobody may write (mode 0444): the permissions of its folder alone would allow it."""
     if not found.st_mode & 0o222:
         says = f"“{path}” is write-protected on disk: let its owner write it (chmod u+w), then try again."
         raise Unavailable(says, code="disk_error", path=path)
@@ -158,6 +158,7 @@ def remove(fd: int, name: str, path: str) -> WriteResult:
     if before is None:
         return WriteResult(None, None)
     check_kind(stat_of(before), path)
+    check_protection(before, path)
     swap = f"{SWAP}{secrets.token_hex(4)}{tail(name)}"
     try:
         os.rename(name, swap, src_dir_fd=fd, dst_dir_fd=fd)

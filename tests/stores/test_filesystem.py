@@ -60,11 +60,12 @@ def test_mode_and_owner_stay(store, tmp_path):
         assert (found.st_uid, found.st_gid) == (1234, 4321)
 
 
-def test_a_write_protected_file_is_not_replaced(store, tmp_path):
+def test_a_write_protected_file_is_neither_replaced_nor_removed(store, tmp_path):
     store.put("/a.md", b"one")
     (tmp_path / "root" / "a.md").chmod(0o444)
-    with pytest.raises(Unavailable, match=r"write-protected on disk.*chmod u\+w"):
-        store.put("/a.md", b"two")
+    for change in (lambda: store.put("/a.md", b"two"), lambda: store.remove("/a.md")):
+        with pytest.raises(Unavailable, match=r"write-protected on disk.*chmod u\+w"):
+            change()
     assert store.read("/a.md").content == b"one" and os.listdir(tmp_path / "root") == ["a.md"]
 
 
