@@ -305,6 +305,12 @@ def test_findings_in_names_stand_on_the_page_and_ask_for_a_tick(house, forge, as
     assert client.post(at(house, "approve", 1), looked).status_code == 303
 
 
+def test_a_text_that_cannot_be_looked_into_is_one_finding_of_it(house, forge, as_role):
+    proposals.propose(house.space, forge, kind="write", path="/memories/a.7z", content=b"7z\xbc\xaf\x27\x1c memory")
+    page = as_role("reviewer").get(at(house, "detail", 1)).content.decode()
+    assert page.count("Compressed or encrypted") == 1 and '<b class="strong">1 finding</b> in line 1' in page
+
+
 def test_rejecting_with_a_quick_reason(house, forge, as_role):
     ask(house, forge)
     client = as_role("reviewer")

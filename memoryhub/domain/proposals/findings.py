@@ -62,8 +62,8 @@ def check_change(space: Space, before: bytes, after: bytes, *, only: Iterable[st
     return [*found, UNREADABLE] if cannot_be_read(after) else found
 
 
-UNREADABLE = Finding(
-    "packed", "high", 0, 0, 1, "Compressed or encrypted: the hub cannot look for secrets and orders in it."
+UNREADABLE = Finding(  # at its first byte: a finding of the text, not of its path
+    "packed", "high", 0, 1, 1, "Compressed or encrypted: the hub cannot look for secrets and orders in it."
 )  # fmt: skip
 
 
