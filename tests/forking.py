@@ -47,6 +47,7 @@ class Process:
             if not select.select([self._ended], [], [], timeout)[0]:
                 raise subprocess.TimeoutExpired(self.args, timeout or 0)
             self.returncode = int(self._ended.read(16) or -signal.SIGKILL)
+            self._ended.close()
         return self.returncode
 
     def send_signal(self, number: int) -> None:

@@ -133,7 +133,11 @@ def script(code: str, **environment: str) -> str:
 
 def ended(arguments: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
-        status = forking.start(arguments, environment, out, errors).wait(180)
+        process = forking.start(arguments, environment, out, errors)
+        try:
+            status = process.wait(180)
+        finally:
+            process.kill()
         said, complained = (file.seek(0) or file.read() for file in (out, errors))
         return subprocess.CompletedProcess(arguments, status, said, complained)
 
