@@ -7,6 +7,7 @@ Lines are built in Python, since a diff has thousands of them; the rows between 
 from __future__ import annotations
 
 import re
+import time
 from bisect import bisect_right
 from collections.abc import Mapping
 from datetime import datetime
@@ -22,7 +23,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memoryhub.dialects import Part
 from memoryhub.domain.prompts import PromptChange
-from memoryhub.domain.proposals import ROWS_SHOWN, Result, Review
+from memoryhub.domain.proposals import ROWS_SHOWN, SECONDS_FOR_MANY, Result, Review
 from memoryhub.templatetags.findings import FindingsByLine, finding_rows, line_with_marks
 from memoryhub.templatetags.glyphs import g
 from memoryhub.templatetags.hidden_characters import (
@@ -250,9 +251,19 @@ OPEN_BELOW = 40  # changed lines: a longer change is folded, a deletion never
 
 
 @register.simple_tag
-def bulk_change(result: Result) -> dict[str, Any]:
-    """What one of several proposals would do to its text; nothing of those that are left out."""
-    if not result.applies or result.is_long or not (diff := result.compared):
+def bulk_deadline() -> float:
+    """Until when texts are compared that `proposals.plan` did not compare: an agent can ask for 200 of 1 MB."""
+    return time.thread_time() + SECONDS_FOR_MANY
+
+
+@register.simple_tag
+def bulk_change(result: Result, deadline: float) -> dict[str, Any]:
+    """What one of several proposals would do to its text; nothing of one that is too long, and past the deadline of none that is
+    left out of approving several."""
+    is_left_out = result.is_grave or result.waits_for
+    if not result.applies or (is_left_out and time.thread_time() > deadline) or result.is_long:
+        return {}
+    if not (diff := result.compared):
         return {}
     found = FindingsByLine(diff.new_lines, result.findings)
     rows = [row_html(row, found, "") for row in diff.rows]

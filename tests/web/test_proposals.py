@@ -15,6 +15,7 @@ from django.utils import timezone
 from memoryhub.domain import files, prompts, proposals, spaces
 from memoryhub.domain.proposals import bulk
 from memoryhub.models import HUB, Proposal
+from memoryhub.templatetags import reviewing
 from tests.one_line import one_line
 
 PATH = "/memories/AGENTS.md"
@@ -654,6 +655,14 @@ def test_many_at_once_show_each_text_and_deletions_loudly(house, forge, as_role)
         as_role("reviewer").get(f"/s/{house.space.slug}/proposals/several/", numbers | {"do": "reject"})
     )
     assert "More old words." in rejecting
+
+
+def test_texts_of_those_that_are_left_out_keep_nobody_waiting(house, forge, as_role, monkeypatch):
+    monkeypatch.setattr(reviewing, "SECONDS_FOR_MANY", -1.0)
+    edit_of(house, forge, "pytest -q", "make all")
+    ask(house, forge, TEXT.replace("Verify it", "Ver\u200bify this"))
+    page = as_role("reviewer").get(at(house, "bulk"), {"n": ["1", "2"], "do": "reject"}).content.decode()
+    assert "make all" in page and "ify this" not in page
 
 
 def test_texts_that_were_not_compared_in_time_are_left_out(house, forge, as_role, monkeypatch):

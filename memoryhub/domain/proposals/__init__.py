@@ -31,7 +31,7 @@ from memoryhub.domain.proposals.from_disk import (
 )
 from memoryhub.domain.proposals.inbox import counts, filtered, inbox
 from memoryhub.domain.proposals.kinds import kind_of
-from memoryhub.domain.proposals.results import Result, as_json, list_as_json, result
+from memoryhub.domain.proposals.results import SECONDS_FOR_MANY, Result, as_json, list_as_json, result
 from memoryhub.domain.proposals.reviewing import ROWS_SHOWN, Review, asks_for_a_look, neighbours, next_to_decide, review
 from memoryhub.domain.proposals.state import count_to_decide, get, is_own
 from memoryhub.domain.proposals.submit import check_content, edited_texts, submit, submit_all
