@@ -1,6 +1,14 @@
 """Files at virtual paths: mounts and rules, reading, changing, revisions, and the disk."""
 
-from memoryhub.domain.files.change import Guard, check_if_match, check_if_none_match, lock_files, refuse_folder, write
+from memoryhub.domain.files.change import (
+    Guard,
+    check_if_match,
+    check_if_none_match,
+    etag_matches,
+    lock_files,
+    refuse_folder,
+    write,
+)
 from memoryhub.domain.files.disk.before_write import HeldPlace, held_mounts, held_places, storable_text
 from memoryhub.domain.files.disk.git_authors import find_git_authors
 from memoryhub.domain.files.disk.intake import leave_out_everywhere
