@@ -70,7 +70,7 @@ def full(house):
 def test_it_says_what_flowed_what_waits_and_what_leaves(as_role, full):
     page = one_line(as_role("reviewer").get("/s/books/"))
     for said in ("1 revision today", "1 held, 0 admitted", "forge edits AGENTS.md", "hidden",
-                 "1 record held in quarantine", "1 injection", "1 source is missing",
+                 "1 record held in quarantine", "1 injection", "1 source is missing", "is left out of prompts",
                  "1 mounted directory cannot be read",
                  "The gateway answers 503", "thread served today", "1 new text", "fetched", "t-1190", "Review 1 proposal"):  # fmt: skip
         assert said in page, said

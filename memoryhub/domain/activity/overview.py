@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
 from memoryhub import detectors
 from memoryhub.db import statements
 from memoryhub.db.prepared import prepared
-from memoryhub.domain.activity.log import start_of_day
+from memoryhub.domain.activity.log import shorten, start_of_day
 from memoryhub.languages import translated
 from memoryhub.models import Proposal, Space, WorkingEntry
 
@@ -58,6 +58,16 @@ HELD_REASONS = """
 SELECT reason, count(*) FROM (
     SELECT reason FROM "quarantine"."state" WHERE space_id = %s AND is_newest AND state = 'held' ORDER BY record_id DESC LIMIT %s
 ) held GROUP BY reason ORDER BY count(*) DESC, reason
+"""
+# One of what waits, by the figure that counts it.
+OLDEST_DUE = """
+SELECT left(content, 200) FROM memoryhub_longtermentry WHERE space_id = %s AND state = 'active' AND review_by <= %s
+ ORDER BY review_by, number LIMIT 1
+"""
+FIRST_MISSING = """
+SELECT s.path FROM memoryhub_source s WHERE s.space_id = %s AND s.is_on AND NOT EXISTS (
+   SELECT 1 FROM memoryhub_file f WHERE f.space_id = s.space_id AND f.path = s.path AND NOT f.is_deleted AND f.thread_id = '')
+ ORDER BY s.path LIMIT 1
 """
 MAX_COUNTED = 10_000  # records of a day, and the newest entries; beyond this they are not counted exactly
 
@@ -164,7 +174,7 @@ WAITS = {
     "due": (
         "longterm",
         ngettext_lazy("%(count)s long-term entry is due for review", "%(count)s long-term entries are due for review", "n"),
-        "longterm/?due=1", gettext_lazy("check whether they are still true"), "longterm",
+        "longterm/?due=1", gettext_lazy("oldest: “%(text)s”"), "longterm",
     ),
     "unwritten": (
         "disk", ngettext_lazy("%(count)s file is not written to disk", "%(count)s files are not written to disk", "n"),
@@ -181,7 +191,7 @@ WAITS = {
     ),
     "missing": (
         "source", ngettext_lazy("%(count)s source is missing", "%(count)s sources are missing", "n"),
-        "sources/", gettext_lazy("left out of prompts"), "source",
+        "sources/", gettext_lazy("%(text)s is left out of prompts"), "source",
     ),
 }  # fmt: skip
 
@@ -196,8 +206,22 @@ def waiting_items(space: Space, now: Figures, *, manages: bool) -> list[WaitingI
     for figure, (glyph, sentence, url, meaning, layer) in WAITS.items():
         if (count := getattr(now, figure)) and (manages or figure != "silent"):
             title = sentence % {"n": count, "count": f"{count:,}"}
-            items.append(WaitingItem(glyph, title, url, str(meaning) or held_reasons(space), layer))
+            items.append(WaitingItem(glyph, title, url, detail_of(space, figure, str(meaning)), layer))
     return items
+
+
+def detail_of(space: Space, figure: str, meaning: str) -> str:
+    """What stands below the count: the reasons of held records, `meaning` with one of what is counted, or `meaning`."""
+    if figure == "held":
+        return held_reasons(space)
+    if figure not in ("due", "missing"):
+        return meaning
+    found = (
+        statements.rows(OLDEST_DUE, [space.pk, timezone.localdate()])
+        if figure == "due"
+        else statements.rows(FIRST_MISSING, [space.pk])
+    )
+    return meaning % {"text": shorten(" ".join(str(found[0][0]).split()), 60)} if found else ""
 
 
 def held_reasons(space: Space) -> str:
