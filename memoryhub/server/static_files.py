@@ -23,8 +23,11 @@ STAMP = ".collected"
 # Source maps and libraries that no page of ours loads.
 UNUSED = ["*.map", "redoc*", "htmax*"]
 LARGE_FILE = 100_000  # bytes; from here on brotli's best quality takes seconds and saves only a tenth
-# For our own files, in css/ and js/. In scripts only whole lines are comments.
-COMMENTS = {"css": re.compile(rb"\s*/\*.*?\*/", re.DOTALL), "js": re.compile(rb"^\s*//.*\n", re.MULTILINE)}
+# What our own files in css/ and js/ are stored without: comments, and in styles line breaks. In scripts only whole lines are comments.
+LEFT_OUT = {
+    "css": (re.compile(rb"(?:\s*/\*.*?\*/|\s*\n)+\s*", re.DOTALL), b" "),
+    "js": (re.compile(rb"^\s*//.*\n", re.MULTILINE), b""),
+}
 
 # The styles of the pages' parts, in the order of the cascade; collected, each group travels as one file. Those of texts and
 # what is decided on them are left out where no text is shown; styles of a single page are files of their own in css/.
@@ -52,10 +55,10 @@ class HashedStorage(CompressedManifestStaticFilesStorage):
     )
 
     def _save(self, name: str, content: File) -> str:
-        """Store our own styles and scripts without their comments."""
-        comment = COMMENTS.get(Path(name).parts[0])
-        if comment:
-            content = ContentFile(comment.sub(b"", b"".join(content.chunks())))
+        """Store our own styles and scripts without what browsers do not need."""
+        if kind := LEFT_OUT.get(Path(name).parts[0]):
+            pattern, instead = kind
+            content = ContentFile(pattern.sub(instead, b"".join(content.chunks())))
         return super()._save(name, content)
 
     def post_process(self, paths: dict[str, Any], *args: Any, **options: Any) -> Iterator[Any]:
