@@ -73,8 +73,7 @@ def time_on_disk(proposal: Any) -> str:
 
 def precise_duration(seconds: float) -> str:
     """A duration with tenths below ten seconds: 2.1 s, 58 s, 5 min."""
-    shown = f"{seconds:.1f}" if seconds < 10 else f"{seconds:.0f}"
-    return _("%(seconds)s s") % {"seconds": shown} if seconds < 60 else duration_in_words(seconds)
+    return _("%(seconds)s s") % {"seconds": f"{seconds:.1f}"} if seconds < 9.95 else duration_in_words(seconds)
 
 
 @register.filter
