@@ -186,7 +186,7 @@ def refusals(get_response: View) -> View:
         if "mh_" in (query := request.META.get("QUERY_STRING", "")):
             request.META["QUERY_STRING"] = requests.hide_secrets(query).replace("…", "%E2%80%A6")
         response = get_response(request)
-        if isinstance(response, HttpResponseNotAllowed):
+        if isinstance(response, HttpResponseNotAllowed) and request.method == "GET":
             return error_pages.wrong_method(request, response)
         return redirect_after_post(request, response)
 

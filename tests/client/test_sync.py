@@ -191,7 +191,7 @@ def test_the_command(review, tmp_path):
     review.put(AGENTS, "one\n")
     done = command(review, tmp_path / "copy", "--json")
     assert (done.returncode, json.loads(done.stdout)["updated"]) == (0, [AGENTS])
-    assert "1 files are as published" in command(review, tmp_path / "copy").stdout
+    assert "1 file is as published" in command(review, tmp_path / "copy").stdout
 
 
 def test_the_command_says_what_is_wrong(review, tmp_path):

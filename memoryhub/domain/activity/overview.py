@@ -47,11 +47,13 @@ SELECT
   (SELECT count(*) FROM memoryhub_proposal WHERE space_id = %(space)s AND state IN ('pending', 'outdated') AND kind = 'promotion'),
   (SELECT count(DISTINCT (agent_id, thread_id)) FROM memoryhub_delivery WHERE space_id = %(space)s AND last_at >= %(today)s),
   (SELECT count(*) FROM memoryhub_delivery WHERE space_id = %(space)s AND first_at >= %(today)s),
-  (SELECT count(*) FROM memoryhub_mount WHERE space_id = %(space)s AND problem <> ''),
-  (SELECT count(*) FROM memoryhub_webhook w WHERE space_id = %(space)s AND is_on AND (
-     SELECT delivered_at IS NULL AND tries > 0 FROM memoryhub_webhooknotice n
-      WHERE n.space_id = %(space)s AND n.webhook_id = w.id ORDER BY n.id DESC LIMIT 1))
+  (SELECT count(*) FROM memoryhub_mount WHERE space_id = %(space)s AND problem <> '')
 """
+SILENT_WEBHOOKS = """
+SELECT count(*) FROM memoryhub_webhook w WHERE space_id = %s AND is_on AND (
+  SELECT delivered_at IS NULL AND tries > 0 FROM memoryhub_webhooknotice n
+   WHERE n.space_id = w.space_id AND n.webhook_id = w.id ORDER BY n.id DESC LIMIT 1)
+"""  # who did not take their newest notice
 
 
 HELD_REASONS = """
@@ -92,7 +94,6 @@ class Figures:
     threads: int  # threads that asked for a prompt
     new_texts: int  # prompts that a thread got for the first time
     away: int  # mounted directories that cannot be read
-    silent: int  # webhooks that did not take their newest notice
 
     @property
     def is_cut(self) -> bool:
@@ -203,8 +204,9 @@ def waiting_items(space: Space, now: Figures, *, manages: bool) -> list[WaitingI
     if more := now.proposals + now.promotions - len(items):
         title = ngettext("%(count)s more proposal", "%(count)s more proposals", more) % {"count": f"{more:,}"}
         items.append(WaitingItem("proposal", title, "proposals/", _("sorted by age and risk")))
+    counts = vars(now) | {"silent": statements.row(SILENT_WEBHOOKS, [space.pk])[0] if manages else 0}
     for figure, (glyph, sentence, url, meaning, layer) in WAITS.items():
-        if (count := getattr(now, figure)) and (manages or figure != "silent"):
+        if count := counts[figure]:
             title = sentence % {"n": count, "count": f"{count:,}"}
             items.append(WaitingItem(glyph, title, url, detail_of(space, figure, str(meaning)), layer))
     return items
