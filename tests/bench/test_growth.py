@@ -47,6 +47,7 @@ def measured(tmp_path_factory, migrated_once):
     return json.loads(rows.read_text()), drawing.read_text()
 
 
+@pytest.mark.attack  # twelve seconds
 def test_every_call_is_compared_with_the_smallest_and_every_page_with_its_limit(measured):
     rows, _ = measured
     for call in growth.CALLS:
@@ -58,6 +59,7 @@ def test_every_call_is_compared_with_the_smallest_and_every_page_with_its_limit(
     assert {one["asked"] for one in pages} == {"at most 100 ms"}
 
 
+@pytest.mark.attack  # twelve seconds
 def test_the_curves_are_drawn(measured):
     drawn = ElementTree.fromstring(measured[1])
     lines = drawn.findall(f".//{SVG}polyline")

@@ -204,7 +204,7 @@ def test_python_in_an_empty_environment(connected, empty):
     assert nothing_else.split() == ["None", "None"]
 
 
-@pytest.mark.parametrize("framework", ["claude-code", "codex"])
+@pytest.mark.parametrize("framework", ["claude-code", pytest.param("codex", marks=pytest.mark.attack)])
 def test_a_coding_agent_registers_the_server(connected, empty, framework):
     """The program itself is played by a script that starts what is to be registered, as the real one does later."""
     made = connected(framework)
@@ -219,7 +219,7 @@ def test_a_coding_agent_registers_the_server(connected, empty, framework):
     assert "Refunds need a second person." in read_over_mcp(run, told[at + 1 :], settings)
 
 
-@pytest.mark.parametrize("framework", ["cursor", "mcp"])
+@pytest.mark.parametrize("framework", ["cursor", pytest.param("mcp", marks=pytest.mark.attack)])
 def test_an_mcp_client_with_the_settings(connected, empty, framework):
     made = connected(framework)
     run = empty(made.blocks[f"{framework}-install"])
